@@ -1,0 +1,1 @@
+"""Games are played here."""

@@ -1,0 +1,133 @@
+"""The frozen records that rooms hand to each other; all of them are JSON both ways."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from arena.context import Context
+
+Ending = Literal["over", "forfeit", "truncated", "cut_off", "infra"]
+ENDINGS: tuple[Ending, ...] = ("over", "forfeit", "truncated", "cut_off", "infra")
+RATED: frozenset[Ending] = frozenset({"over", "forfeit", "truncated"})
+
+
+@dataclass(frozen=True)
+class Task:
+    """A problem that outlives the episode it was posed in. `payload` is JSON, `id` a hash of the content."""
+
+    id: str
+    prompt: str
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    parents: tuple[str, ...] = ()
+    author: str = ""
+
+    @classmethod
+    def new(cls, prompt: str, *, parents: tuple[str, ...] = (), author: str = "", **payload: Any) -> Task:
+        """A task whose id is the hash of its prompt and payload: equal content, equal id."""
+        key = json.dumps([prompt, payload], sort_keys=True, ensure_ascii=False)
+        return cls(hashlib.sha256(key.encode()).hexdigest()[:12], prompt, payload, tuple(parents), author)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Task:
+        return cls(**{**record, "parents": tuple(record.get("parents", ()))})
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a checker says of an answer; `score` is in [0, 1], or None where it could not be scored."""
+
+    score: float | None
+    status: str = "ok"
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One reply of one seat. `span` is (start, stop) of the sampled ids in the seat's context, (0, 0) without tokens.
+
+    `rewards` holds what each seat earned by the stage that this reply completed, and is empty while others still owe a move.
+    """
+
+    seat: str
+    stage: int
+    heard: str
+    reply: str
+    move: str
+    legal: bool
+    reason: str = ""
+    rewards: Mapping[str, float] = field(default_factory=dict)
+    span: tuple[int, int] = (0, 0)
+    stop: str = ""
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One game from its deal to its end: the one artefact of `play`.
+
+    `returns` are sums of rewards by seat, None where the ending is infra. `faced` maps a seat to the id of the task it was
+    posed. `cut` names the seat whose context or token budget ran out, with ending cut_off.
+    """
+
+    id: str
+    game: str
+    seed: int
+    task: Task | None
+    agents: Mapping[str, str]  # seat -> agent name
+    faced: Mapping[str, str]  # seat -> task id
+    turns: tuple[Turn, ...]
+    contexts: Mapping[str, Context]
+    returns: Mapping[str, float | None]
+    ending: Ending
+    reason: str = ""
+    cut: str = ""
+
+    @property
+    def illegal(self) -> bool:
+        """Whether any reply in it was illegal."""
+        return any(not turn.legal for turn in self.turns)
+
+    def to_json(self) -> dict[str, Any]:
+        record = {k: v for k, v in self.__dict__.items() if k not in ("contexts", "turns", "task")}
+        record["task"] = self.task.to_json() if self.task else None
+        record["turns"] = [asdict(turn) for turn in self.turns]
+        record["contexts"] = {seat: context.to_json() for seat, context in self.contexts.items()}
+        return json.loads(json.dumps(record))
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Episode:
+        turns = tuple(Turn(**{**turn, "span": tuple(turn["span"])}) for turn in record["turns"])
+        contexts = {seat: Context.from_json(context) for seat, context in record["contexts"].items()}
+        task = Task.from_json(record["task"]) if record["task"] else None
+        return cls(**{**record, "turns": turns, "contexts": contexts, "task": task})
+
+
+@dataclass(frozen=True)
+class Match:
+    """What ratings eat: who played whom and how it ended. `teams` are tuples of agent names, `scores` one number a team.
+
+    Higher is better; equal scores are a draw. `pool` keeps rating lists apart. A match of an unrated ending rates nobody.
+    """
+
+    id: str
+    game: str
+    teams: tuple[tuple[str, ...], ...]
+    scores: tuple[float, ...]
+    roles: tuple[tuple[str, ...], ...] = ()
+    ending: Ending = "over"
+    pool: str = "main"
+    episodes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return json.loads(json.dumps(asdict(self)))
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Match:
+        nested = {k: tuple(tuple(x) for x in record[k]) for k in ("teams", "roles")}
+        return cls(**{**record, **nested, "scores": tuple(record["scores"]), "episodes": tuple(record["episodes"])})

@@ -1,0 +1,1 @@
+"""What is played: one file a game."""

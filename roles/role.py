@@ -1,0 +1,128 @@
+"""A role is the job that a seat gives to an agent: what it is told and how it answers."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from omegaconf import MISSING, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+LIBRARY = Path(__file__).parent / "library"
+THOUGHTS = re.compile(r"(?s)<think>.*?(</think>|\Z)")
+
+
+class Memory(StrEnum):
+    """`full`: one growing context. `turn`: every turn gets a fresh prompt of its own."""
+
+    full = "full"
+    turn = "turn"
+
+
+class Format(StrEnum):
+    """`chat`: through the model's chat template. `raw`: system, then what was heard, as plain text."""
+
+    chat = "chat"
+    raw = "raw"
+
+
+class Reply(StrEnum):
+    """`free`: any text, judged by the game. `legal`: drawn among the legal moves by their exact probabilities."""
+
+    free = "free"
+    legal = "legal"
+
+
+class Several(StrEnum):
+    """What different moves in one reply mean: `last` wins, or the reply is `invalid`."""
+
+    last = "last"
+    invalid = "invalid"
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How replies are drawn: `temperature` 0 is greedy, `max_tokens` counts new tokens of one turn.
+
+    `stop` lists texts that end a reply; each must be a single token of the model. The model's own end of turn always stops.
+    """
+
+    temperature: float = 1.0
+    max_tokens: int = 256
+    stop: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Example:
+    """One shown turn, put between the system text and the game."""
+
+    heard: str = MISSING
+    reply: str = MISSING
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a seat is told and how its replies are read.
+
+    `action` is a regex; group 1 of its last match outside the thoughts is the move. `say` turns a move into the shortest
+    reply that means it. `budget` limits the sampled tokens of a whole episode (0: no limit).
+    """
+
+    name: str = MISSING
+    system: str = ""
+    action: str = r"\[([^\[\]]+)\]"
+    say: str = "[{move}]"
+    several: Several = Several.last
+    format: Format = Format.chat
+    memory: Memory = Memory.full
+    reply: Reply = Reply.free
+    examples: list[Example] = field(default_factory=list)
+    sampling: Sampling = field(default_factory=Sampling)
+    budget: int = 0
+    policy: str = "live"
+    train: bool = True
+
+    def move(self, reply: str) -> str:
+        """The move inside `reply`: the last match outside the thoughts, or "" if there is none (or several, if invalid)."""
+        found = [m.group(1).strip() for m in re.finditer(self.action, THOUGHTS.sub("", reply))]
+        if self.several is Several.invalid and len(set(found)) > 1:
+            return ""
+        return found[-1] if found else ""
+
+    def words(self, move: str) -> str:
+        """The shortest reply that means `move`."""
+        return self.say.replace("{move}", move)
+
+
+def names() -> list[str]:
+    """The roles of the library, by name."""
+    return sorted(path.stem for path in LIBRARY.glob("*.yaml"))
+
+
+def load(name: str, **changes: Any) -> Role:
+    """Read a role by its name in the library or from a YAML path; `changes` override its fields.
+
+    Raises ValueError with the nearest match for an unknown name or key, and for a regex that does not compile.
+    """
+    path = Path(name) if name.endswith((".yaml", ".yml")) else LIBRARY / f"{name}.yaml"
+    if not path.is_file():
+        near = difflib.get_close_matches(name, names(), 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the library has {', '.join(names())}"
+        raise ValueError(f"role {name!r} not found: {hint}")
+    try:
+        merged = OmegaConf.merge(OmegaConf.structured(Role), OmegaConf.load(path), OmegaConf.create(changes))
+        role = OmegaConf.to_object(merged)
+    except OmegaConfBaseException as error:
+        raise ValueError(f"role {name!r} in {path.name}: {str(error).splitlines()[0]}") from error
+    assert isinstance(role, Role)  # noqa: S101 - narrows the type; OmegaConf builds nothing else from this schema
+    try:
+        groups = re.compile(role.action).groups
+    except re.error as error:
+        raise ValueError(f"role {name!r}: action {role.action!r} is not a regular expression: {error}") from error
+    if groups < 1:
+        raise ValueError(f"role {role.name!r} has no group in {role.action!r}: put the move in parentheses")
+    return role

@@ -1,0 +1,1 @@
+"""How policies learn: episodes in, weights out; games are never looked at."""
