@@ -1,0 +1,139 @@
+"""Every knob of a training run, on the dataclass of the part that turns it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from omegaconf import MISSING
+
+
+@dataclass(frozen=True)
+class GameConfig:
+    """`name` as for `arena.make`; `params` go to its constructor."""
+
+    name: str = MISSING
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SeatConfig:
+    """Who plays the seats of one role. `agent` is `policy` (learns), or an agent as on the command line: random, oracle, ...
+
+    `role` is a name of the role library or a YAML path; `changes` override fields of it.
+    """
+
+    role: str = "player"
+    agent: str = "policy"
+    changes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RolloutConfig:
+    """`deals` different deals a step, each played `samples` times. `score_options` has the engine score the legal replies
+    at every turn, as `neurd` and the exact metrics want it."""
+
+    deals: int = 16
+    samples: int = 4
+    score_options: bool = False
+
+
+@dataclass(frozen=True)
+class CreditConfig:
+    """`estimator` is a name of `trainers.credit` or "module:function"; `role_weights` multiply a role's advantages.
+
+    `decay` is of the `baseline` averages. `share` divides a proposer's positive return by the number of times the same task
+    was proposed in the batch. For `neurd`: `gap` is the probability under (or over 1 - gap) which an option is not pushed
+    further out, `legality` the weight of the term that keeps replies legal, `alpha` that of the pull to the magnet.
+    """
+
+    estimator: str = "peers"
+    decay: float = 0.95
+    role_weights: dict[str, float] = field(default_factory=dict)
+    share: list[str] = field(default_factory=list)
+    gap: float = 0.02
+    legality: float = 1.0
+    alpha: float = 0.0
+    drop_cut_off: bool = True
+
+
+@dataclass(frozen=True)
+class LossConfig:
+    """`kind` is ppo or reinforce; `normalisation` token, sequence, episode, role or constant (then / `constant`).
+
+    `clip_low`, `clip_high` bound the ratio, `dual_clip` (0: off) the loss of negative advantages. `entropy` is the bonus a
+    nat, `kl` the weight of KL(policy || start). `magnet` is the weight of KL(policy || magnet), where the magnet is a copy of
+    the policy renewed every `magnet_every` steps, or the uniform distribution over legal replies if that is 0.
+    `updates` optimizer steps are taken on each batch.
+    """
+
+    kind: str = "ppo"
+    normalisation: str = "token"
+    constant: float = 1.0
+    clip_low: float = 0.2
+    clip_high: float = 0.28
+    dual_clip: float = 0.0
+    entropy: float = 0.0
+    kl: float = 0.0
+    magnet: float = 0.0
+    magnet_every: int = 0
+    updates: int = 1
+
+
+@dataclass(frozen=True)
+class OptimConfig:
+    """AdamW; the rate goes from `lr` to `lr_end` (geometric) over the run, after `warmup` steps. `clip_norm` 0: off.
+
+    `micro_tokens` bounds the distinct tokens of one forward pass.
+    """
+
+    lr: float = 1e-5
+    lr_end: float = 1e-5
+    warmup: int = 0
+    beta1: float = 0.9
+    beta2: float = 0.99
+    weight_decay: float = 0.0
+    clip_norm: float = 1.0
+    micro_tokens: int = 1024
+
+
+@dataclass(frozen=True)
+class LoraConfig:
+    """`rank` 0 trains all weights."""
+
+    rank: int = 0
+    alpha: int = 32
+    targets: list[str] = field(
+        default_factory=lambda: ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+    )
+
+
+@dataclass(frozen=True)
+class ProbeConfig:
+    """Measured beside training: `exploitability` every step where the tree is small, `evaluate` every `every` steps
+    (0: never) with the function "module:function" of the game."""
+
+    exploitability: bool = False
+    every: int = 0
+    evaluate: str = ""
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """One training run. `model` is smollm2-135m, tiny, a folder or a Hugging Face id in the local cache."""
+
+    name: str = MISSING
+    model: str = "smollm2-135m"
+    seed: int = 0
+    steps: int = 10
+    save_every: int = 10
+    threads: int = 2
+    max_empty: int = 5
+    game: GameConfig = field(default_factory=GameConfig)
+    seats: dict[str, SeatConfig] = field(default_factory=dict)
+    rollout: RolloutConfig = field(default_factory=RolloutConfig)
+    credit: CreditConfig = field(default_factory=CreditConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
+    optim: OptimConfig = field(default_factory=OptimConfig)
+    lora: LoraConfig = field(default_factory=LoraConfig)
+    probe: ProbeConfig = field(default_factory=ProbeConfig)
