@@ -8,16 +8,16 @@ from typing import Any
 
 
 class CutOff(Exception):
-    """The seat's context or token budget is used up; the episode ends as `cut_off` and nothing is trimmed afterwards."""
+    """The seat's context or token budget is used up: the episode ends as `cut_off`, and nothing is trimmed later."""
 
 
 @dataclass(frozen=True)
 class Choice:
     """The legal replies at one turn, as ids: `options[a]` follow the first `at` tokens of `view`.
 
-    `logprobs[a]` is log p(options[a] | the prefix) when it was asked, before renormalising over the options; None if it was
-    not scored. `taken` is the index of the option that was replied, -1 if the reply is none of them. `drawn` says that the
-    reply was drawn among the options alone, so its probability is the renormalised one.
+    `logprobs[a]` is log p(options[a] | the prefix) when it was asked, before renormalising over the options; None if it
+    was not scored. `taken` is the index of the option that was replied, -1 if the reply is none of them. `drawn` says
+    that the reply was drawn among the options alone, so its probability is the renormalised one.
     """
 
     at: int
@@ -35,8 +35,8 @@ class Choice:
 class View:
     """One growing run of tokens; all four arrays always have length T.
 
-    tokens int [T]; mask bool [T], True where sampled; logprobs float [T], 0 where not sampled; versions int [T], the policy
-    version that sampled the token, -1 where not sampled; temperatures float [T], 1 where not sampled.
+    tokens int [T]; mask bool [T], True where sampled; logprobs float [T], 0 where not sampled; versions int [T], the
+    policy version that sampled the token, -1 where not sampled; temperatures float [T], 1 where not sampled.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -46,7 +46,12 @@ class View:
     temperatures: list[float] = field(default_factory=list)
 
     def extend(
-        self, ids: Sequence[int], *, logprobs: Sequence[float] | None = None, version: int = -1, temperature: float = 1.0
+        self,
+        ids: Sequence[int],
+        *,
+        logprobs: Sequence[float] | None = None,
+        version: int = -1,
+        temperature: float = 1.0,
     ) -> None:
         """Append given ids (no `logprobs`) or sampled ones."""
         sampled = logprobs is not None
@@ -63,9 +68,9 @@ class View:
 class Context:
     """Append-only record of one seat: the messages, and the ids exactly as the engine saw and sampled them.
 
-    With memory `full` there is one view that grows; with memory `turn` every turn begins a fresh one. `pending` messages
-    have been heard but not yet encoded. `legal` holds the legal moves of the turn that is being asked, where the game
-    lists them, and `oracle` asks the game's perfect player; neither is part of what a policy reads.
+    With memory `full` there is one view that grows; with memory `turn` every turn begins a fresh one. `pending`
+    messages have been heard but not yet encoded. `legal` holds the legal moves of the turn that is being asked, where
+    the game lists them, and `oracle` asks the game's perfect player; neither is part of what a policy reads.
     """
 
     messages: list[dict[str, str]] = field(default_factory=list)
@@ -77,6 +82,8 @@ class Context:
     oracle: Callable[[], Mapping[str, float]] | None = None
     turn: int = 0  # replies given so far
     seed: tuple[int | str, ...] = ()  # (run seed, step, game, sample, seat): with `turn` it seeds the reply
+    span: tuple[int, int] = (0, 0)  # where the last reply lies in its view
+    stop: str = ""  # how the last reply ended: stop, length, or legal if it was drawn among the legal moves
 
     @property
     def view(self) -> View:

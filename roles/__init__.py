@@ -1,5 +1,5 @@
 """Who speaks at a seat, and how: roles are YAML files."""
 
-from roles.role import Example, Role, Sampling, load, names
+from roles.role import Example, Format, Memory, Reply, Role, Sampling, load, names
 
-__all__ = ["Example", "Role", "Sampling", "load", "names"]
+__all__ = ["Example", "Format", "Memory", "Reply", "Role", "Sampling", "load", "names"]

@@ -48,7 +48,8 @@ class Several(StrEnum):
 class Sampling:
     """How replies are drawn: `temperature` 0 is greedy, `max_tokens` counts new tokens of one turn.
 
-    `stop` lists texts that end a reply; each must be a single token of the model. The model's own end of turn always stops.
+    `stop` lists texts that end a reply; each must be a single token of the model. The model's own end of turn always
+    stops.
     """
 
     temperature: float = 1.0
@@ -68,8 +69,8 @@ class Example:
 class Role:
     """What a seat is told and how its replies are read.
 
-    `action` is a regex; group 1 of its last match outside the thoughts is the move. `say` turns a move into the shortest
-    reply that means it. `budget` limits the sampled tokens of a whole episode (0: no limit).
+    `action` is a regex; group 1 of its last match outside the thoughts is the move. `say` turns a move into the
+    shortest reply that means it. `budget` limits the sampled tokens of a whole episode (0: no limit).
     """
 
     name: str = MISSING
@@ -87,7 +88,7 @@ class Role:
     train: bool = True
 
     def move(self, reply: str) -> str:
-        """The move inside `reply`: the last match outside the thoughts, or "" if there is none (or several, if invalid)."""
+        """The move inside `reply`: the last match outside the thoughts; "" if there is none (or several: invalid)."""
         found = [m.group(1).strip() for m in re.finditer(self.action, THOUGHTS.sub("", reply))]
         if self.several is Several.invalid and len(set(found)) > 1:
             return ""
@@ -118,7 +119,7 @@ def load(name: str, **changes: Any) -> Role:
         role = OmegaConf.to_object(merged)
     except OmegaConfBaseException as error:
         raise ValueError(f"role {name!r} in {path.name}: {str(error).splitlines()[0]}") from error
-    assert isinstance(role, Role)  # noqa: S101 - narrows the type; OmegaConf builds nothing else from this schema
+    assert isinstance(role, Role)  # narrows the type; OmegaConf builds nothing else from this schema
     try:
         groups = re.compile(role.action).groups
     except re.error as error:

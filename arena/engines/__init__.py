@@ -38,14 +38,19 @@ class ContextFull(Exception):
 class Engine(Protocol):
     """Owns batching; callers just await.
 
-    `generate` draws one completion; `seed` alone fixes its random numbers, whatever else is in the batch.
-    `score` returns log p of every id of each reply, given the prompt, at temperature 1: a list per reply.
-    `load` swaps the weights of `policy`, drops every cache computed with the old ones and returns a checksum of the new.
-    Unknown policies raise KeyError; a prompt that does not fit raises `ContextFull`.
+    `generate` draws one completion; `seed` alone fixes its random numbers, whatever else is in the batch. `score`
+    returns log p of every id of each reply, given the prompt, at temperature 1: a list per reply. `version` is the
+    version of a policy's weights now. `load` swaps the weights of `policy`, drops every cache computed with the old
+    ones and returns a checksum of the new. Unknown policies raise KeyError; a prompt that does not fit raises
+    `ContextFull`.
     """
 
-    async def generate(self, ids: Sequence[int], decoding: Decoding, *, policy: str = "live", seed: int = 0) -> Completion: ...
+    async def generate(
+        self, ids: Sequence[int], decoding: Decoding, *, policy: str = "live", seed: int = 0
+    ) -> Completion: ...
 
     async def score(
         self, ids: Sequence[int], replies: Sequence[Sequence[int]], *, policy: str = "live"
     ) -> list[list[float]]: ...
+
+    def version(self, policy: str = "live") -> int: ...

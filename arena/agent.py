@@ -1,0 +1,252 @@
+"""Who sits at a seat: anything that reads a context and replies."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import threading
+import unicodedata
+from bisect import bisect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Protocol, runtime_checkable
+
+from arena.chat import Chat
+from arena.context import Choice, Context, CutOff, View
+from arena.engines import ContextFull, Decoding, Engine
+from arena.seeding import derive
+from roles import Memory, Reply, Role
+
+PLAYER = Role(name="player")
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """A policy playing a role. `act` answers what the context's seat has heard; random numbers come from its seed."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def role(self) -> Role: ...
+
+    async def act(self, context: Context) -> str: ...
+
+
+def opening(role: Role) -> list[dict[str, str]]:
+    """What a seat of this role is told before the game: the system text and the shown turns."""
+    messages = [{"role": "system", "content": role.system}] if role.system else []
+    for shown in role.examples:
+        messages += [{"role": "user", "content": shown.heard}, {"role": "assistant", "content": shown.reply}]
+    return messages
+
+
+@dataclass(frozen=True)
+class LLMAgent:
+    """A language model at a seat: the engine is shared, the context belongs to the seat.
+
+    `score_options` also asks for the log-probability of every legal reply at each turn. Raises `ChatError` at once if
+    the model can't speak in the way of the role.
+    """
+
+    name: str
+    role: Role
+    engine: Engine
+    chat: Chat
+    policy: str = "live"
+    score_options: bool = False
+    stops: frozenset[int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.chat.open([*opening(self.role), {"role": "user", "content": ""}], self.role.format)
+        object.__setattr__(self, "stops", self.chat.stops(self.role))
+
+    async def act(self, context: Context) -> str:
+        """Read what is new, then reply; raises `CutOff` when the budget or the engine's context is used up."""
+        view = self._read(context)
+        seed = derive(*context.seed, context.turn)
+        try:
+            if self.role.reply is Reply.legal:
+                return await self._choose(context, view, seed)
+            return await self._speak(context, view, seed)
+        except ContextFull as error:
+            raise CutOff(f"context: {error}") from error
+
+    def _read(self, context: Context) -> View:
+        """Encode what was heard since the last reply: into a fresh view if there is none or memory is by the turn."""
+        told = opening(self.role)
+        if not context.views:
+            context.messages[:0] = told
+        heard = context.messages[context.pending :]
+        if context.views and self.role.memory is Memory.full:
+            closed = self.chat.closed(context.view.tokens)
+            context.view.extend(self.chat.follow(heard, closed, self.role.format))
+        else:
+            if context.views:
+                heard = told + heard
+            context.views.append(View())
+            context.view.extend(self.chat.open(heard, self.role.format))
+        context.pending = len(context.messages)
+        return context.view
+
+    async def _speak(self, context: Context, view: View, seed: int) -> str:
+        sampling = self.role.sampling
+        limit = sampling.max_tokens
+        if self.role.budget:
+            limit = min(limit, self.role.budget - context.sampled)
+            if limit <= 0:
+                raise CutOff(f"budget: all {self.role.budget} tokens of the episode are used")
+        at = len(view.tokens)
+        prompt = tuple(view.tokens)
+        asked = Decoding(sampling.temperature, limit, self.stops)
+        reply = await self.engine.generate(prompt, asked, policy=self.policy, seed=seed)
+        view.extend(reply.ids, logprobs=reply.logprobs, version=reply.version, temperature=sampling.temperature or 1.0)
+        context.sampled += len(reply.ids)
+        context.span, context.stop = (at, len(view.tokens)), reply.stop
+        text = self.chat.text(reply.ids)
+        if self.score_options and context.legal:
+            moves = tuple(context.legal)
+            options = tuple(self.chat.options(self.role, moves))
+            logprobs = await self._score(prompt, options)
+            said = self.role.move(text)
+            taken = moves.index(said) if said in moves else -1
+            context.choices.append(
+                Choice(at, options, moves, taken, len(context.views) - 1, context.turn, reply.version, logprobs)
+            )
+        return text
+
+    async def _choose(self, context: Context, view: View, seed: int) -> str:
+        """Draw among the legal moves by their exact probabilities, renormalised and tempered."""
+        moves = tuple(context.legal)
+        if not moves:
+            raise ValueError(f"role {self.role.name!r} replies with legal moves only, but the game lists none here")
+        at = len(view.tokens)
+        options = tuple(self.chat.options(self.role, moves))
+        version = self.engine.version(self.policy)
+        logprobs = await self._score(tuple(view.tokens), options)
+        while (
+            now := self.engine.version(self.policy)
+        ) != version:  # new weights came in between: whose are the numbers?
+            version, logprobs = now, await self._score(tuple(view.tokens), options)
+        taken = draw(tempered(logprobs, self.role.sampling.temperature), seed)
+        view.extend(options[taken])
+        context.span, context.stop = (at, len(view.tokens)), "legal"
+        context.choices.append(
+            Choice(at, options, moves, taken, len(context.views) - 1, context.turn, version, logprobs, drawn=True)
+        )
+        return self.chat.text(options[taken])
+
+    async def _score(self, prompt: Sequence[int], options: Sequence[Sequence[int]]) -> tuple[float, ...]:
+        return tuple(sum(logprobs) for logprobs in await self.engine.score(prompt, options, policy=self.policy))
+
+
+def tempered(logprobs: Sequence[float], temperature: float) -> list[float]:
+    """Probabilities proportional to exp(logprob / temperature); at 0 the first of the best has all."""
+    best = max(logprobs)
+    if not math.isfinite(best):
+        raise ValueError(f"no reply can be drawn from log-probabilities {list(logprobs)}")
+    if temperature == 0:
+        return [float(i == logprobs.index(best)) for i in range(len(logprobs))]
+    weights = [math.exp((logprob - best) / temperature) for logprob in logprobs]
+    return [weight / sum(weights) for weight in weights]
+
+
+def draw(weights: Sequence[float], seed: int) -> int:
+    """An index drawn with these weights; `seed` alone decides."""
+    sums = list(accumulate(weights))
+    if not sums or not sums[-1] > 0:
+        raise ValueError(f"can't draw from weights {list(weights)}")
+    return min(bisect(sums, random.Random(seed).random() * sums[-1]), len(sums) - 1)
+
+
+@dataclass(frozen=True)
+class RandomAgent:
+    """Any legal move, all equally likely."""
+
+    name: str = "random"
+    role: Role = PLAYER
+
+    async def act(self, context: Context) -> str:
+        legal = context.legal
+        if not legal:
+            raise ValueError(f"agent {self.name!r} needs a game that lists its legal moves: seat another agent here")
+        return self.role.words(legal[derive(*context.seed, context.turn) % len(legal)])
+
+
+@dataclass(frozen=True)
+class OracleAgent:
+    """The game's own perfect player."""
+
+    name: str = "oracle"
+    role: Role = PLAYER
+
+    async def act(self, context: Context) -> str:
+        odds = context.oracle() if context.oracle else {}
+        if not odds:
+            raise ValueError(f"agent {self.name!r} needs a game with an oracle: seat another agent here")
+        return self.role.words(list(odds)[draw(list(odds.values()), derive(*context.seed, context.turn))])
+
+
+@dataclass(frozen=True)
+class ScriptedAgent:
+    """Says these replies, one a turn, word for word; every game begins at the first."""
+
+    replies: Sequence[str]
+    name: str = "scripted"
+    role: Role = PLAYER
+
+    async def act(self, context: Context) -> str:
+        if context.turn >= len(self.replies):
+            raise ValueError(f"agent {self.name!r} has {len(self.replies)} replies and is asked for one more: add it")
+        return self.replies[context.turn]
+
+
+@dataclass(frozen=True)
+class HumanAgent:
+    """Somebody at a terminal. A bare legal move will do as a reply; an empty line is asked again."""
+
+    name: str = "human"
+    role: Role = PLAYER
+    ask: Callable[[str], str] = input
+    show: Callable[[str], None] = print
+
+    async def act(self, context: Context) -> str:
+        if not context.turn and self.role.system:
+            self.show(cleaned(self.role.system))
+        for message in context.messages[context.pending :]:
+            self.show(cleaned(message["content"]))
+        if context.legal:
+            self.show("moves: " + " ".join(cleaned(self.role.words(move)) for move in context.legal))
+        while not (reply := (await _in_thread(self.ask, f"{self.name}> ")).strip()):
+            self.show("say something, please")
+        return self.role.words(reply) if reply in context.legal else reply
+
+
+def cleaned(text: str) -> str:
+    """Text without the control and format characters by which it could steer a terminal; line breaks and tabs stay."""
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
+
+
+async def _in_thread(ask: Callable[[str], str], prompt: str) -> str:
+    """The answer of a blocking question. The thread is a daemon, so that an open question never holds up the exit."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[str] = loop.create_future()
+
+    def deliver(result: str | None, error: BaseException | None) -> None:
+        if answer.cancelled():
+            return
+        if error is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(result or "")
+
+    def wait() -> None:
+        try:
+            loop.call_soon_threadsafe(deliver, ask(prompt), None)
+        except (EOFError, OSError, ValueError) as error:
+            loop.call_soon_threadsafe(deliver, None, error)
+
+    threading.Thread(target=wait, daemon=True, name="question").start()
+    return await answer

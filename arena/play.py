@@ -1,0 +1,195 @@
+"""One game, played to its end; or many at once."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from arena.agent import Agent
+from arena.context import Context, CutOff
+from arena.game import Game
+from arena.seeding import derive
+from arena.types import Ending, Episode, Task, Turn
+
+
+@dataclass(frozen=True)
+class Job:
+    """A game to be played: the arguments of `play`. Each job needs a game object of its own."""
+
+    game: Game
+    agents: Mapping[str, Agent]
+    seed: int
+    task: Task | None = None
+    id: str | None = None
+    stream: tuple[int | str, ...] = ()
+
+
+@dataclass
+class _Record:
+    """What has happened so far."""
+
+    seats: Mapping[str, Agent]
+    contexts: dict[str, Context]
+    turns: list[Turn] = field(default_factory=list)
+    returns: dict[str, float] = field(default_factory=dict)
+    fault: BaseException | None = None  # of the first seat, in the order of asking, that could not reply
+    at_fault: str = ""
+
+
+async def play(
+    game: Game,
+    agents: Mapping[str, Agent],
+    *,
+    seed: int,
+    task: Task | None = None,
+    id: str | None = None,
+    stream: tuple[int | str, ...] = (),
+) -> Episode:
+    """Play one game; `agents` by role, or by seat where one role's seats differ.
+
+    `seed` deals; with `stream`, such as (run seed, step, sample), and the seat it also seeds the replies, so that one
+    deal can be played many times. A seat whose context or budget is used up ends the game as `cut_off`, an agent that
+    raises as `infra`. Raises ValueError for a seat without an agent and an agent without a seat.
+    """
+    seats = seating(game, agents)
+    game.reset(seed=seed, options={"task": task})
+    contexts = {seat: Context(seed=(*stream, seed, seat), oracle=partial(game.oracle, seat)) for seat in seats}
+    record = _Record(seats, contexts, returns=dict.fromkeys(seats, 0.0))
+    while record.fault is None and (asked := game.acting):
+        await _stage(game, asked, record)
+    for context in contexts.values():
+        context.legal, context.oracle = (), None
+    ending, reason, cut = _ending(game, record)
+    names = {seat: agent.name for seat, agent in seats.items()}
+    return Episode(
+        id=id or _identity(game, seed, task, names, stream),
+        game=str(game),
+        seed=seed,
+        task=task,
+        agents=names,
+        faced={seat: posed.id for seat, posed in game.faced.items()},
+        turns=tuple(record.turns),
+        contexts=contexts,
+        returns=dict.fromkeys(seats) if ending == "infra" else dict(record.returns),
+        ending=ending,
+        reason=reason,
+        cut=cut,
+    )
+
+
+def seating(game: Game, agents: Mapping[str, Agent]) -> dict[str, Agent]:
+    """The agent of every seat: the one given for the seat itself, else for its role."""
+    known = [*game.roles, *game.possible_agents]
+    for name in agents:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+            raise ValueError(f"{game} has no role or seat {name!r}: {hint}")
+    seats: dict[str, Agent] = {}
+    for seat in game.possible_agents:
+        role = seat.rpartition("_")[0]
+        agent = agents.get(seat) or agents.get(role)
+        if agent is None:
+            raise ValueError(
+                f"seat {seat!r} of {game} has no agent: give one for {role!r}, besides {', '.join(agents)}"
+            )
+        seats[seat] = agent
+    return seats
+
+
+async def _stage(game: Game, asked: tuple[str, ...], record: _Record) -> None:
+    """Ask every seat that owes a move, all at once, then take their moves in order."""
+    heard = []
+    for seat in asked:
+        context = record.contexts[seat]
+        heard.append(game.observe(seat)["text"])
+        context.hear(heard[-1])
+        context.legal = game.legal(seat)
+        context.span, context.stop = (0, 0), ""
+    if len(asked) == 1:
+        answers = [await _ask(record.seats[asked[0]], record.contexts[asked[0]])]
+    else:
+        answers = await asyncio.gather(*(_ask(record.seats[seat], record.contexts[seat]) for seat in asked))
+    for seat, answer in zip(asked, answers, strict=True):
+        if isinstance(answer, Exception):
+            record.fault, record.at_fault = answer, seat
+            return
+    for seat, text, answer in zip(asked, heard, answers, strict=True):
+        _take(game, seat, text, str(answer), record)
+        if game.ending:
+            return
+
+
+def _take(game: Game, seat: str, heard: str, reply: str, record: _Record) -> None:
+    """Read the move out of a reply and make it."""
+    context = record.contexts[seat]
+    move = record.seats[seat].role.move(reply)
+    stage = game.stage
+    game.step(move)
+    context.said(reply)
+    rewards: dict[str, float] = {}
+    if game.ending or game.stage != stage:
+        rewards = dict(game.rewards)
+        for earner, reward in rewards.items():
+            record.returns[earner] += reward
+    record.turns.append(
+        Turn(seat, stage, heard, reply, move, not game.judged, game.judged, rewards, context.span, context.stop)
+    )
+
+
+async def _ask(agent: Agent, context: Context) -> str | Exception:
+    """The reply, or what kept the agent from giving one."""
+    try:
+        return await agent.act(context)
+    except Exception as error:  # noqa: BLE001 - an agent may fail in any way; the episode records it as infra
+        return error
+
+
+def _ending(game: Game, record: _Record) -> tuple[Ending, str, str]:
+    """How the game ended, why, and which seat was cut off."""
+    fault, seat = record.fault, record.at_fault
+    if isinstance(fault, CutOff):
+        return "cut_off", f"{seat}: {fault}", seat
+    if fault is not None:
+        return "infra", f"{seat}: {type(fault).__name__}: {fault}", ""
+    endings: dict[str, Ending] = {"over": "over", "forfeit": "forfeit", "truncated": "truncated"}
+    return endings[game.ending], game.reason, ""
+
+
+def _identity(game: Game, seed: int, task: Task | None, names: Mapping[str, str], stream: tuple[int | str, ...]) -> str:
+    """The same for the same game of the same agents, and for no other."""
+    parts = (str(game), *vars(game).get("params", {}).items(), seed, task.id if task else "", *names.items(), *stream)
+    return f"{derive(*map(str, parts)):016x}"
+
+
+async def play_many(jobs: Iterable[Job], concurrency: int) -> list[Episode]:
+    """Play all jobs, up to `concurrency` of them at once; episodes come in the order of the jobs.
+
+    A job that raises (not its agents: those end an episode) stops the others and is raised.
+    """
+    if concurrency < 1:
+        raise ValueError(f"concurrency is {concurrency}: at least one game must be under way")
+    waiting = list(jobs)
+    owner: dict[int, int] = {}
+    for i, job in enumerate(waiting):
+        first = owner.setdefault(id(job.game), i)
+        if first != i:
+            raise ValueError(f"jobs {first} and {i} share one game object: make a game for each")
+    episodes: list[Episode | None] = [None] * len(waiting)
+    queue = iter(enumerate(waiting))
+
+    async def work() -> None:
+        for i, job in queue:
+            episodes[i] = await play(job.game, job.agents, seed=job.seed, task=job.task, id=job.id, stream=job.stream)
+
+    workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(waiting)))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    return [episode for episode in episodes if episode is not None]
