@@ -1,0 +1,157 @@
+"""Verbs that make policies better, and measure or hand out what came of it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from arena import config, terminal
+from arena.commands import print_json, reach
+from arena.config import ConfigError, nearest
+from arena.make import make
+from roles import role as roles
+
+
+def demo(*, folder: Path = Path("runs/demo"), seed: int = 0, json: bool = False) -> None:
+    """Train a real 135M model by self-play, measure it, rate it and export it.
+
+    About twelve minutes on two cores. Ctrl-C stops cleanly; the same command goes on from there.
+
+    Example:
+
+        scrimmage demo
+        scrimmage demo --folder runs/demo_1 --seed 1
+
+    Parameters
+    ----------
+    folder
+        Where everything is written.
+    seed
+        Fixes every random number of the run.
+    json
+        Print the report as JSON.
+    """
+    writable(folder)
+    report = reach("trainers.demo:run")(folder, seed)
+    if json:
+        print_json(report)
+
+
+def train(name: str, /, *overrides: str, folder: Path | None = None) -> None:
+    """Train a policy by self-play.
+
+    The same command on the same folder resumes; another config is refused with the keys that differ.
+
+    Example:
+
+        scrimmage train configs/train/kuhn_selfplay.yaml
+        scrimmage train kuhn_selfplay optim.lr=1e-5 seed=3 --folder runs/kuhn_3
+
+    Parameters
+    ----------
+    name
+        A config: a YAML file, or the name of one that comes with the package.
+    overrides
+        Changes to it, as key=value.
+    folder
+        Where the run is written; runs/<name> if not given.
+    """
+    schema: Any = reach("trainers.config:TrainConfig")
+    settings: Any = config.load(schema, name, overrides, kind="train")
+    folder = folder or Path("runs") / settings.name
+    validate(settings, folder)
+    run = reach("trainers.train:run")
+    with terminal.Ticker(settings.name, settings.steps) as tick:
+        run(settings, folder, tick)
+    terminal.say(f"{folder}: {settings.steps} steps; next: scrimmage evaluate {folder}")
+
+
+def evaluate(run: Path, /, *, json: bool = False) -> None:
+    """Measure a run's checkpoints: exact exploitability where the game is small, and play against fixed agents.
+
+    Example:
+
+        scrimmage evaluate runs/kuhn
+
+    Parameters
+    ----------
+    run
+        The folder of a run.
+    json
+        Print the report as JSON.
+    """
+    report = reach("trainers.evaluate:run")(existing_run(run))
+    if json:
+        print_json(report)
+
+
+def export(run: Path, /, *, role: str | None = None, out: Path | None = None, step: int | None = None) -> None:
+    """Write one agent of a run as a folder that plain transformers loads.
+
+    Example:
+
+        scrimmage export runs/kuhn --role first --out exports/kuhn_first
+
+    Parameters
+    ----------
+    run
+        The folder of a run.
+    role
+        The seat's role whose prompt goes into the folder; may be left out where there is one.
+    out
+        The folder to write; exports/<run> if not given.
+    step
+        The checkpoint; the last one if not given.
+    """
+    existing_run(run)
+    out = out or Path("exports") / (f"{run.name}_{role}" if role else run.name)
+    writable(out)
+    reach("trainers.export:export")(run, role, out, step)
+    terminal.say(f"{out}: load it with transformers, or play it: --seat ROLE={out}")
+
+
+# -- what can be told before any model is loaded -------------------------------------------------------------------
+
+
+def validate(settings: Any, folder: Path) -> None:
+    """Refuse a training config that can't run: its game, seats, roles, model, and the folder it would be written to."""
+    game = make(settings.game.name, **settings.game.params)
+    seats = list(game.roles)
+    for name, seat in settings.seats.items():
+        if name not in game.roles:
+            near = nearest(name, seats)
+            raise ConfigError(
+                f"game {settings.game.name!r} has no role {name!r}",
+                f"seats.{name}",
+                near and repr(near),
+                f"its roles are {', '.join(seats)}",
+            )
+        try:
+            roles.load(seat.role, **seat.changes)
+        except ValueError as error:
+            raise ConfigError(str(error), f"seats.{name}.role") from error
+    writable(folder)
+    reach("arena.engines.models:find")(settings.model, terminal.note)
+
+
+def existing_run(run: Path) -> Path:
+    """The folder, if a run was written there."""
+    if not (run / "config.yaml").is_file():
+        others = [str(path.parent) for path in run.parent.glob("*/config.yaml")]
+        remedy = f"there are {', '.join(sorted(others))}" if others else "train one first: scrimmage train"
+        raise ConfigError("no run", str(run), nearest(str(run), others), remedy)
+    return run
+
+
+def writable(folder: Path) -> None:
+    """Make the folder and write a byte into it, so that a full or read-only disk is told before the work."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"\0" * 4096)
+            os.fsync(probe.fileno())
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigError(f"can't write: {reason}", str(folder), remedy="free some space or give --folder") from error

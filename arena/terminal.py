@@ -1,0 +1,111 @@
+"""What people see: results on stdout, progress on stderr, and model text that can't touch the terminal."""
+
+from __future__ import annotations
+
+import re
+import time
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+# Markup would delete the text "[bet]", and emoji codes and highlighting would change what a model said.
+out = Console(markup=False, highlight=False, emoji=False)
+err = Console(markup=False, highlight=False, emoji=False, stderr=True)
+
+SEQUENCE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor moves
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x9c|\x1b\\)"  # strings: titles, links, clipboard
+    r"|\x1b[ -/]*[0-Z\\`-~]"  # the short ones
+)
+JOINERS = "\u200c\u200d"  # they shape words in several scripts, and move nothing
+
+
+def clean(text: str) -> str:
+    """`text` without anything that moves, colours, hides or reorders on a terminal; line ends become plain newlines."""
+    text = SEQUENCE.sub("", re.sub("\r\n|[\x0b\x0c\x85\u2028\u2029]", "\n", text))
+    return "".join(c for c in text if c in "\n\t" or c in JOINERS or unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
+
+
+def one_line(text: str) -> str:
+    """`text`, cleaned, on a single line."""
+    return " ".join(clean(text).split())
+
+
+def say(text: str = "") -> None:
+    """A line of results, never wrapped or padded."""
+    out.print(text, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """A line about what is going on, beside the results."""
+    err.print(text, soft_wrap=True, style="dim")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> None:
+    """Print a table; numbers stand right. Cells are cleaned."""
+    rows = [list(row) for row in rows]
+    drawn = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for i, column in enumerate(columns):
+        numbers = bool(rows) and all(isinstance(row[i], int | float) for row in rows)
+        drawn.add_column(column, justify="right" if numbers else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(one_line(f"{cell:.3f}" if isinstance(cell, float) else str(cell)) for cell in row))
+    out.print(drawn)
+
+
+class Ticker:
+    """Live progress of a long work: a bar on a terminal, else a line every `every` seconds and one at the end.
+
+    Call it with the steps done and the figures to show: `tick(3, nash_conv=0.4)`.
+    """
+
+    def __init__(self, title: str, total: int, every: float = 10.0, clock: Callable[[], float] = time.monotonic):
+        self.title, self.total, self.every, self.clock = title, total, every, clock
+        self.begun = self.told = clock()
+        self.first: int | None = None
+        self.bar: Progress | None = None
+
+    def __enter__(self) -> Ticker:
+        if err.is_terminal:
+            columns = (TextColumn("{task.description}", markup=False), BarColumn(20), MofNCompleteColumn())
+            shown = TextColumn("{task.fields[figures]}", markup=False)
+            self.bar = Progress(*columns, shown, TimeRemainingColumn(), console=err)
+            self.task = self.bar.add_task(self.title, total=self.total, figures="")
+            self.bar.start()
+        return self
+
+    def __call__(self, done: int, figures: Mapping[str, float | str] | None = None, **more: float | str) -> None:
+        shown = "  ".join(f"{name} {_short(value)}" for name, value in {**(figures or {}), **more}.items())
+        if self.bar is not None:
+            self.bar.update(self.task, completed=done, figures=shown)
+            return
+        now = self.clock()
+        if self.first is None:
+            self.first = done
+        if done >= self.total or done == self.first or now - self.told >= self.every:
+            self.told = now
+            note(f"{self.title} {done}/{self.total}  {shown}{self._left(done, now)}")
+
+    def _left(self, done: int, now: float) -> str:
+        ahead, behind = self.total - done, done - (self.first or 0)
+        return f"  {(now - self.begun) / behind * ahead:.0f} s left" if ahead > 0 and behind > 0 else ""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+def _short(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def fail(text: str) -> None:
+    """An error as one line on stderr."""
+    err.print(f"error: {one_line(text)}", soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Situations of configs, set-up and missing parts in which other tools went wrong."""
