@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -23,10 +23,10 @@ class IllegalMove(ValueError):
 
 
 class Utterance(Space[str]):
-    """Any string. `sample` draws from `choices()`, so random play is legal play."""
+    """Any string. `sample` draws from `choices()`, so random play is legal play; it is "" where nothing is listed."""
 
     def __init__(self, choices: Callable[[], Sequence[str]]):
-        super().__init__(shape=(), dtype=str)  # type: ignore[arg-type]
+        super().__init__(shape=(), dtype=str)
         self.choices = choices
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
@@ -34,7 +34,7 @@ class Utterance(Space[str]):
         choices = self.choices()
         if mask is not None:
             choices = [choice for choice, keep in zip(choices, mask, strict=True) if keep]
-        return choices[int(self.np_random.integers(len(choices)))]
+        return choices[int(self.np_random.integers(len(choices)))] if choices else ""
 
     def contains(self, x: Any) -> bool:
         return isinstance(x, str)
@@ -44,8 +44,9 @@ class Utterance(Space[str]):
 class GameInfo:
     """Facts that an algorithm may read instead of knowing the game; `arena.testing.check_game` tests each.
 
-    `forfeit` is the reward of a seat that runs out of tries: its opponents share the opposite in a zero-sum game, the whole
-    team gets it in a cooperative one. `par` is a return that good play reaches, `max_illegal` how often a seat is asked again.
+    `forfeit` is the reward of a seat that runs out of tries: its opponents share the opposite in a zero-sum game, the
+    whole team gets it in a cooperative one. `par` is a return that good play reaches, `max_illegal` how often a seat is
+    asked again in one game.
     """
 
     zero_sum: bool = False
@@ -70,7 +71,12 @@ class Game(AECEnv):  # type: ignore[misc]
     roles: Mapping[str, int]  # role -> number of seats, named "<role>_<i>"
     info: GameInfo = GameInfo()
     name: str = ""  # how `arena.make` was asked for it
+    known: Mapping[str, float] = {}  # values to compare with, by name; the source stands beside them
     render_mode: ClassVar[None] = None
+
+    _infos: dict[str, dict[str, Any]] | None = None
+    _forfeiter: str = ""
+    reason: str = ""
 
     # -- written by a game -----------------------------------------------------------------------------------------
 
@@ -93,6 +99,14 @@ class Game(AECEnv):  # type: ignore[misc]
         """The legal moves of `seat` as text, in a fixed order; an empty sequence where they can't be listed."""
         return ()
 
+    def knows(self, seat: str) -> Hashable:
+        """All that `seat` may know now; positions in which it is equal must look equal to that seat.
+
+        Nothing in play reads it: it declares what is hidden, so that `arena.testing.check_game` can look for leaks. By
+        default the whole position of a game of perfect information; None where it isn't declared.
+        """
+        return self.state_text() if self.info.perfect_information else None
+
     def state_text(self) -> str:
         """The whole position, hidden parts too: for spectators, critics and oracles, never for a prompt."""
         return ""
@@ -114,10 +128,10 @@ class Game(AECEnv):  # type: ignore[misc]
             self._heard[seat].append(text)
 
     def pose(self, task: Task, *seats: str) -> None:
-        """Put `task` before `seats`: they hear its prompt, and are compared with others who face it."""
-        for seat in seats:
+        """Put `task` before `seats`, or everybody: they hear its prompt, and are compared with others who face it."""
+        for seat in seats or self._seats:
             self.faced[seat] = task
-        self.tell(task.prompt, *seats)
+            self._heard[seat].append(task.prompt)
 
     def score(self, **rewards: float) -> None:
         """Add rewards by seat to the stage that is being played."""
@@ -150,29 +164,53 @@ class Game(AECEnv):  # type: ignore[misc]
         return self._spaces[agent][1]
 
     def observe(self, agent: str) -> dict[str, str]:
-        """What `agent` has heard since it last moved."""
-        return {"text": "\n".join(self._heard[agent])}
+        """What `agent` has heard since its last legal move; after an illegal one the reason comes first."""
+        heard, refused = self._heard[agent], self._refused.get(agent)
+        return {"text": "\n".join([refused, *heard] if refused else heard)}
+
+    @property
+    def infos(self) -> dict[str, dict[str, Any]]:
+        """By seat: `legal_actions` and `action_mask` where they owe a move, `forfeit` where they lost by one.
+
+        Made when first read after a step, since the arena itself never reads them.
+        """
+        if self._infos is None:
+            infos: dict[str, dict[str, Any]] = {seat: {} for seat in self.agents}
+            for seat in self.acting:
+                if legal := tuple(self.legal(seat)):
+                    infos[seat] = {"legal_actions": legal, "action_mask": np.ones(len(legal), np.int8)}
+            if self._forfeiter:
+                infos[self._forfeiter]["forfeit"] = self.reason
+            self._infos = infos
+        return self._infos
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """A fresh game. Equal seeds give equal games; without one the next game of this object's own stream."""
         if seed is None:
             previous = self.__dict__.get("rng")
             seed = previous.getrandbits(64) if previous is not None else 0
-        self.rng = random.Random(seed)
+        self.deal(random.Random(seed), (options or {}).get("task"))
+
+    def deal(self, rng: random.Random, task: Task | None = None) -> None:
+        """A fresh game whose chance comes from `rng`."""
+        self.rng = rng
         self.agents = list(self._seats)
         self.rewards = dict.fromkeys(self._seats, 0.0)
         self._cumulative_rewards = dict.fromkeys(self._seats, 0.0)
         self.terminations = dict.fromkeys(self._seats, False)
         self.truncations = dict.fromkeys(self._seats, False)
-        self.infos: dict[str, dict[str, Any]] = {seat: {} for seat in self._seats}
+        self._skip_agent_selection = None  # PettingZoo's own, left over where a game was given up among its dead steps
+        self._infos = None
         self._heard: dict[str, list[str]] = {seat: [] for seat in self._seats}
+        self._refused: dict[str, str] = {}
         self._illegal = dict.fromkeys(self._seats, 0)
+        self._forfeiter = ""
         self.faced: dict[str, Task] = {}
         self.stage = 0
         self.ending = ""  # over, forfeit or truncated once the game has ended
         self.reason = ""
         self.judged = ""  # why the last step was illegal, "" if it was legal
-        self._turn_to(self.start(self.rng, (options or {}).get("task")))
+        self._turn_to(self.start(rng, task))
         self._select()
 
     def step(self, action: str | int | None) -> None:
@@ -182,34 +220,70 @@ class Game(AECEnv):  # type: ignore[misc]
         once the others have moved, and forfeits after `info.max_illegal` such answers.
         """
         seat = self.agent_selection
-        if self.terminations[seat] or self.truncations[seat]:
+        if self.ending:
+            if not self.agents:
+                raise RuntimeError(f"{self}: the game has ended and every seat has left; call reset() for the next one")
             self._was_dead_step(action)
             return
-        for s in self.rewards:
-            self.rewards[s] = 0.0
-        self._cumulative_rewards[seat] = 0.0
-        self._heard[seat].clear()
-        self._queue.pop(0)
+        rewards, totals = self.rewards, self._cumulative_rewards
+        for s in rewards:
+            rewards[s] = 0.0
+        totals[seat] = 0.0
+        self._infos = None
         self.judged = ""
+        del self._queue[0]
         try:
-            text = self.legal(seat)[action] if isinstance(action, (int, np.integer)) else str(action)
-            self._moves[seat] = self.parse(seat, text)
+            self._moves[seat] = self.parse(seat, action if type(action) is str else self._worded(seat, action))
         except IllegalMove as error:
             self._refuse(seat, str(error))
-        if len(self._moves) == len(self._stage_seats) and not self.ending:
-            self.stage += 1
-            self._turn_to(self.play(self._moves))
+        else:
+            self._heard[seat].clear()
+            self._refused.pop(seat, None)
+            if len(self._moves) == len(self._stage_seats):
+                self.stage += 1
+                self._turn_to(self.play(self._moves))
         self._select()
-        for s, reward in self.rewards.items():
-            self._cumulative_rewards[s] += reward
+        for s, reward in rewards.items():
+            totals[s] += reward
+
+    def forfeit(self, seat: str, reason: str) -> None:
+        """End the game at the cost of `seat`, as after one illegal move too many."""
+        if self.info.cooperative:
+            self.score(**dict.fromkeys(self._seats, self.info.forfeit))
+        else:
+            self.score(**{seat: self.info.forfeit})
+            if self.info.zero_sum:
+                others = [s for s in self._seats if s != seat]
+                self.score(**dict.fromkeys(others, -self.info.forfeit / len(others)))
+        self._forfeiter = seat
+        self._end("forfeit", f"{seat}: {reason}")
 
     @property
     def acting(self) -> Seats:
         """The seats that owe a move now, in the order in which they are asked."""
-        return () if self.ending else tuple(s for s in self._stage_seats if s not in self._moves)
+        if self.ending:
+            return ()
+        return tuple([s for s in self._stage_seats if s not in self._moves]) if self._moves else self._stage_seats
+
+    def _worded(self, seat: str, action: Any) -> str:
+        """The move at index `action`, or an `IllegalMove` for what is neither text nor an index."""
+        if isinstance(action, str):  # a subclass, as numpy's
+            return str(action)
+        if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
+            raise IllegalMove(f"a move is text or an index, not {type(action).__name__}")
+        legal = self.legal(seat)
+        if not 0 <= action < len(legal):
+            raise IllegalMove(f"there is no move {action}: indices are below {len(legal)}")
+        return legal[int(action)]
 
     def _turn_to(self, seats: Seats) -> None:
-        self._stage_seats, self._moves, self._queue = tuple(seats), {}, list(seats)
+        if (
+            not isinstance(seats, (tuple, list))
+            or len(set(seats)) != len(seats)
+            or not self._heard.keys() >= set(seats)
+        ):
+            raise ValueError(f"{self}: next to move is {seats!r}: return a tuple of different seats of {self._seats}")
+        self._stage_seats, self._moves, self._queue = tuple(seats), dict[str, Any](), list(seats)
         if not seats:
             self._end("over")
         elif self.stage >= self.info.max_stages:
@@ -217,38 +291,30 @@ class Game(AECEnv):  # type: ignore[misc]
 
     def _select(self) -> None:
         if self.ending:
-            self.agent_selection = self.agents[0] if self.agents else ""
+            self.agent_selection = self.agents[0]
             return
         if not self._queue:
             self._queue = list(self.acting)
         self.agent_selection = self._queue[0]
-        for seat in self._queue:
-            legal = tuple(self.legal(seat))
-            self.infos[seat] = {"legal_actions": legal, "action_mask": np.ones(len(legal), np.int8)}
 
     def _refuse(self, seat: str, reason: str) -> None:
         self.judged = reason
         self._illegal[seat] += 1
-        self.tell(f"That is not a legal move: {reason}", seat)
+        self._refused[seat] = f"That is not a legal move: {reason}"
         if self._illegal[seat] > self.info.max_illegal:
-            self._forfeit(seat, reason)
-
-    def _forfeit(self, seat: str, reason: str) -> None:
-        others = [s for s in self._seats if s != seat]
-        if self.info.cooperative:
-            self.score(**dict.fromkeys(self._seats, self.info.forfeit))
-        else:
-            self.score(**{seat: self.info.forfeit})
-            if self.info.zero_sum:
-                self.score(**dict.fromkeys(others, -self.info.forfeit / len(others)))
-        self.infos[seat]["forfeit"] = reason
-        self._end("forfeit", f"{seat}: {reason}")
+            self.forfeit(seat, reason)
 
     def _end(self, ending: str, reason: str = "") -> None:
         self.ending, self.reason = ending, reason
         flags = self.truncations if ending == "truncated" else self.terminations
         for seat in self._seats:
             flags[seat] = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A position, without what is made again when asked for: the spaces and their streams of samples, and infos."""
+        state = {**self.__dict__, "_infos": None}
+        state.pop("_spaces", None)
+        return state
 
     def __str__(self) -> str:
         return self.name or type(self).__name__
