@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import math
 import random
 import threading
 import unicodedata
 from bisect import bisect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Protocol, runtime_checkable
 
@@ -73,6 +74,31 @@ class LLMAgent:
             return await self._speak(context, view, seed)
         except ContextFull as error:
             raise CutOff(f"context: {error}") from error
+
+    async def odds(self, context: Context) -> list[float]:
+        """The exact probability of each of `context.legal` as the next reply; what they lack to 1 is any other reply.
+
+        The context stays as it is. Free replies are exact at temperature 1 and where the role's `action` accepts the words
+        of a move and no others; they are summed over all ways to cut these words into tokens.
+        """
+        sampling, moves = self.role.sampling, tuple(context.legal)
+        view = self._read(replace(context, messages=list(context.messages), views=copy.deepcopy(context.views)))
+        if self.role.reply is Reply.legal:
+            options = tuple(self.chat.options(self.role, moves))
+            return tempered(await self._score(view.tokens, options), sampling.temperature)
+        if sampling.temperature != 1:
+            raise ValueError(
+                f"role {self.role.name!r} has temperature {sampling.temperature}: odds are exact at 1 only"
+            )
+        replies = [self.chat.replies(self.role, move) for move in moves]
+        logprobs = iter(await self._score(view.tokens, [reply for several in replies for reply in several]))
+        return [sum(math.exp(next(logprobs)) for _ in several) for several in replies]
+
+    def recall(self, context: Context, move: str) -> None:
+        """Go through a turn of the past: read what was heard, then take `move` as said in its shortest words."""
+        (reply,) = self.chat.options(self.role, [move])
+        self._read(context).extend(reply)
+        context.said(self.chat.text(reply))
 
     def _read(self, context: Context) -> View:
         """Encode what was heard since the last reply: into a fresh view if there is none or memory is by the turn."""

@@ -7,8 +7,10 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import cached_property
 from typing import Any
 
+from arena.lexicon import Lexicon
 from roles import Format, Role
 
 Message = Mapping[str, str]
@@ -111,6 +113,38 @@ class Chat:
         """The canonical reply of each move, as ids, with the token that ends it."""
         stops = self.stops(role)
         return [self._ended(role, move, stops) for move in moves]
+
+    def replies(self, role: Role, move: str) -> list[tuple[int, ...]]:
+        """Every reply, as ids, whose words are `role.words(move)`, however it is cut into tokens and whatever ends it.
+
+        Their probabilities add up to that of the move, where the role's `action` accepts these words and no others.
+        """
+        stops, longest = self.stops(role), role.sampling.max_tokens
+        found: list[tuple[int, ...]] = []
+        for ids in self.spellings(role.words(move), longest):
+            if not stops.isdisjoint(ids[:-1]):
+                continue
+            if ids[-1] in stops or len(ids) == longest:
+                found.append(ids)
+            if ids[-1] not in stops and len(ids) < longest:
+                found += [(*ids, end) for end in sorted(self.ends)]
+        return found
+
+    def spellings(self, text: str, longest: int = 64) -> list[tuple[int, ...]]:
+        """All sequences of at most `longest` tokens that spell exactly `text`; no control token is among them.
+
+        Raises ValueError if there are too many to list.
+        """
+        found = [
+            ids
+            for start in (b"", b" ")  # some decoders drop a space before the first word
+            for ids in self._lexicon.cuts(start + text.encode(), longest)
+        ]
+        return [ids for ids in found if self._backend.decode(list(ids), skip_special_tokens=False) == text]
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        return Lexicon(self._backend, self.control)
 
     def _ended(self, role: Role, move: str, stops: frozenset[int]) -> tuple[int, ...]:
         ids = self._ids(role.words(move))
