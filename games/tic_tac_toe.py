@@ -1,0 +1,95 @@
+"""Tic-tac-toe: three in a row on three by three squares."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from arena.game import Game, GameInfo, Seats
+from arena.types import Task
+
+EMPTY = "123456789"  # an empty square shows the number that takes it
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+SEATS = {"X": "x_0", "O": "o_0"}
+
+
+class TicTacToe(Game):
+    """X and O take squares in turn; three in a row win 1 from the other, a full board is a draw."""
+
+    roles: Mapping[str, int] = {"x": 1, "o": 1}
+    info = GameInfo(zero_sum=True, perfect_information=True)
+    # Perfect play draws; 5,478 boards can be reached (counted by `positions`, as in OEIS A008907 and elsewhere).
+    known: Mapping[str, float] = {"value": 0.0, "positions": 5478}
+
+    def start(self, rng: random.Random, task: Task | None) -> Seats:
+        self.board = EMPTY
+        return self._ask()
+
+    def legal(self, seat: str) -> tuple[str, ...]:
+        return tuple([square for square in self.board if square not in "XO"])
+
+    def play(self, moves: Mapping[str, Any]) -> Seats:
+        ((seat, square),) = moves.items()
+        self.board = self.board.replace(square, mark(self.board))
+        if won(self.board):
+            other = SEATS[mark(self.board)]
+            self.score(**{seat: 1.0, other: -1.0})
+            return self._close(f"{seat} wins.")
+        return self._ask() if any(square in EMPTY for square in self.board) else self._close("Draw.")
+
+    def _ask(self) -> Seats:
+        me = mark(self.board)
+        actions = " ".join([f"[{square}]" for square in self.board if square not in "XO"])
+        self.tell(f"You are {me}.\n{drawn(self.board)}\nActions: {actions}", SEATS[me])
+        return (SEATS[me],)
+
+    def _close(self, result: str) -> Seats:
+        self.tell(f"{drawn(self.board)}\n{result}")
+        return ()
+
+    def state_text(self) -> str:
+        return drawn(self.board)
+
+    def oracle(self, seat: str) -> Mapping[str, float]:
+        """All moves that keep the value of the board, equally likely; any other move is a blunder."""
+        squares = self.legal(seat)
+        worth = [-value(self.board.replace(square, mark(self.board))) for square in squares]
+        best = max(worth)
+        return {s: (w == best) / worth.count(best) for s, w in zip(squares, worth, strict=True)}
+
+
+def drawn(board: str) -> str:
+    """Three rows of three."""
+    return f"{board[0]} {board[1]} {board[2]}\n{board[3]} {board[4]} {board[5]}\n{board[6]} {board[7]} {board[8]}"
+
+
+def mark(board: str) -> str:
+    """Whose turn it is."""
+    return "X" if board.count("X") == board.count("O") else "O"
+
+
+def won(board: str) -> bool:
+    """Whether there are three in a row, of whoever moved last."""
+    return any(board[a] == board[b] == board[c] for a, b, c in LINES)
+
+
+@cache
+def value(board: str) -> int:
+    """What perfect play is worth to the seat that moves next: 1, 0 or -1."""
+    if won(board):
+        return -1
+    return max((-value(board.replace(square, mark(board))) for square in board if square in EMPTY), default=0)
+
+
+def positions() -> set[str]:
+    """Every board that can be reached, the empty one included."""
+    found, waiting = {EMPTY}, [EMPTY]
+    while waiting:
+        board = waiting.pop()
+        if not won(board):
+            after = {board.replace(square, mark(board)) for square in board if square in EMPTY} - found
+            found |= after
+            waiting += after
+    return found
