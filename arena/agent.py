@@ -78,8 +78,8 @@ class LLMAgent:
     async def odds(self, context: Context) -> list[float]:
         """The exact probability of each of `context.legal` as the next reply; what they lack to 1 is any other reply.
 
-        The context stays as it is. Free replies are exact at temperature 1 and where the role's `action` accepts the words
-        of a move and no others; they are summed over all ways to cut these words into tokens.
+        The context stays as it is. Free replies are exact at temperature 1 and where the role's `action` accepts the
+        words of a move and no others; they are summed over all ways to cut these words into tokens.
         """
         sampling, moves = self.role.sampling, tuple(context.legal)
         view = self._read(replace(context, messages=list(context.messages), views=copy.deepcopy(context.views)))

@@ -23,7 +23,7 @@ class Lexicon:
         self.longest = max(map(len, self.tokens), default=0)
 
     def cuts(self, text: bytes, longest: int) -> list[tuple[int, ...]]:
-        """All sequences of at most `longest` tokens that spell `text`; raises ValueError if there are more than `MOST`."""
+        """All sequences of at most `longest` tokens that spell `text`; ValueError if there are more than `MOST`."""
         count = self._count(text, longest)
         if count > MOST:
             raise ValueError(f"{text.decode(errors='replace')!r} can be spelled in {count} ways: more than {MOST}")
@@ -54,7 +54,7 @@ class Lexicon:
 
 
 def _letters() -> dict[str, int]:
-    """The letter that stands for each byte in byte-level vocabularies: itself if it can be seen, else one from 256 on."""
+    """The letter that stands for a byte in byte-level vocabularies: itself if it can be seen, else one from 256 on."""
     seen = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     hidden = [byte for byte in range(256) if byte not in seen]
     return {chr(byte): byte for byte in seen} | {chr(256 + i): byte for i, byte in enumerate(hidden)}
