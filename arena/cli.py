@@ -35,6 +35,7 @@ def build() -> App:
         version=_version,
         console=terminal.out,
         default_parameter=Parameter(negative=""),
+        suppress_keyboard_interrupt=False,  # `main` says how to go on
     )
     verbs: tuple[Callable[..., None], ...] = (learn.demo, learn.train, learn.evaluate, learn.export)
     for verb in (*verbs, look.games, look.roles, look.doctor):

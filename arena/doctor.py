@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
-from importlib.util import find_spec
 from pathlib import Path
 
 GIB = 2**30
@@ -88,10 +87,12 @@ def machine() -> Iterator[Check]:
     yield Check(
         "disk", free >= 4, f"{free:.1f} GiB free in {Path.cwd()}", "a run of the embedded model takes about 4 GiB"
     )
-    if find_spec("torch"):
+    try:
         torch = import_module("torch")
-        gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "no GPU, none needed"
-        yield Check("torch", True, f"{torch.get_num_threads()} threads; {gpu}")
+    except ModuleNotFoundError:
+        return  # told among the packages
+    gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "no GPU, none needed"
+    yield Check("torch", True, f"{torch.get_num_threads()} threads; {gpu}")
 
 
 def cores() -> int:

@@ -19,7 +19,7 @@ def demo(*, folder: Path = Path("runs/demo"), seed: int = 0, json: bool = False)
 
     About twelve minutes on two cores. Ctrl-C stops cleanly; the same command goes on from there.
 
-    Example:
+    For example:
 
         scrimmage demo
         scrimmage demo --folder runs/demo_1 --seed 1
@@ -44,7 +44,7 @@ def train(name: str, /, *overrides: str, folder: Path | None = None) -> None:
 
     The same command on the same folder resumes; another config is refused with the keys that differ.
 
-    Example:
+    For example:
 
         scrimmage train configs/train/kuhn_selfplay.yaml
         scrimmage train kuhn_selfplay optim.lr=1e-5 seed=3 --folder runs/kuhn_3
@@ -71,7 +71,7 @@ def train(name: str, /, *overrides: str, folder: Path | None = None) -> None:
 def evaluate(run: Path, /, *, json: bool = False) -> None:
     """Measure a run's checkpoints: exact exploitability where the game is small, and play against fixed agents.
 
-    Example:
+    For example:
 
         scrimmage evaluate runs/kuhn
 
@@ -82,7 +82,8 @@ def evaluate(run: Path, /, *, json: bool = False) -> None:
     json
         Print the report as JSON.
     """
-    report = reach("trainers.evaluate:run")(existing_run(run))
+    existing_run(run)
+    report = reach("trainers.evaluate:run")(run)
     if json:
         print_json(report)
 
@@ -90,7 +91,7 @@ def evaluate(run: Path, /, *, json: bool = False) -> None:
 def export(run: Path, /, *, role: str | None = None, out: Path | None = None, step: int | None = None) -> None:
     """Write one agent of a run as a folder that plain transformers loads.
 
-    Example:
+    For example:
 
         scrimmage export runs/kuhn --role first --out exports/kuhn_first
 

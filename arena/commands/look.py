@@ -7,7 +7,7 @@ from pathlib import Path
 from arena import doctor as rooms
 from arena import new, terminal
 from arena.commands import print_json, reach
-from arena.make import find as find_game
+from arena.make import make
 from arena.make import names as game_names
 from roles import role as library
 
@@ -15,7 +15,7 @@ from roles import role as library
 def games(*, json: bool = False) -> None:
     """List the built-in games.
 
-    Example:
+    For example:
 
         scrimmage games
 
@@ -24,13 +24,13 @@ def games(*, json: bool = False) -> None:
     json
         Print JSON.
     """
-    found = {name: find_game(name) for name in game_names()}
+    found = {name: make(name) for name in game_names()}
     if json:
-        print_json([{"game": name, "roles": dict(cls.roles), **vars(cls.info)} for name, cls in found.items()])
+        print_json([{"game": name, "roles": dict(game.roles), **vars(game.info)} for name, game in found.items()])
         return
     rows = [
-        (name, ", ".join(f"{role} x{n}" if n > 1 else role for role, n in cls.roles.items()), summary(cls.__doc__))
-        for name, cls in found.items()
+        (name, ", ".join(f"{role} x{n}" if n > 1 else role for role, n in game.roles.items()), summary(game.__doc__))
+        for name, game in found.items()
     ]
     terminal.table(("game", "roles", "rules"), rows)
 
@@ -38,7 +38,7 @@ def games(*, json: bool = False) -> None:
 def roles(*, json: bool = False) -> None:
     """List the roles of the library.
 
-    Example:
+    For example:
 
         scrimmage roles
 
@@ -61,7 +61,7 @@ def doctor(*, json: bool = False) -> None:
 
     Exits with an error where something that every command needs is missing.
 
-    Example:
+    For example:
 
         scrimmage doctor
 
@@ -86,7 +86,7 @@ def doctor(*, json: bool = False) -> None:
 def pull(name: str = "smollm2-135m", /) -> None:
     """Bring a model into the model cache.
 
-    Example:
+    For example:
 
         scrimmage model pull smollm2-135m
 
@@ -101,7 +101,7 @@ def pull(name: str = "smollm2-135m", /) -> None:
 def find(name: str, /) -> None:
     """Tell where a model lies and what it is.
 
-    Example:
+    For example:
 
         scrimmage model find smollm2-135m
 
@@ -118,7 +118,7 @@ def find(name: str, /) -> None:
 def game(name: str, /, *, dir: Path = Path(".")) -> None:
     """Write a small game, its config and its test, all of which already work.
 
-    Example:
+    For example:
 
         scrimmage new game my_game
 
