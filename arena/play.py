@@ -10,7 +10,7 @@ from functools import partial
 
 from arena.agent import Agent
 from arena.context import Context, CutOff
-from arena.game import Game
+from arena.game import Game, IllegalMove
 from arena.seeding import derive
 from arena.types import Ending, Episode, Task, Turn
 
@@ -91,12 +91,11 @@ def seating(game: Game, agents: Mapping[str, Agent]) -> dict[str, Agent]:
     seats: dict[str, Agent] = {}
     for seat in game.possible_agents:
         role = seat.rpartition("_")[0]
-        agent = agents.get(seat) or agents.get(role)
-        if agent is None:
+        if seat not in agents and role not in agents:
             raise ValueError(
                 f"seat {seat!r} of {game} has no agent: give one for {role!r}, besides {', '.join(agents)}"
             )
-        seats[seat] = agent
+        seats[seat] = agents[seat if seat in agents else role]
     return seats
 
 
@@ -113,37 +112,50 @@ async def _stage(game: Game, asked: tuple[str, ...], record: _Record) -> None:
         answers = [await _ask(record.seats[asked[0]], record.contexts[asked[0]])]
     else:
         answers = await asyncio.gather(*(_ask(record.seats[seat], record.contexts[seat]) for seat in asked))
-    for seat, answer in zip(asked, answers, strict=True):
-        if isinstance(answer, Exception):
-            record.fault, record.at_fault = answer, seat
-            return
+    faults = [(seat, answer) for seat, answer in zip(asked, answers, strict=True) if isinstance(answer, Exception)]
+    if faults:
+        record.at_fault, record.fault = faults[0]
     for seat, text, answer in zip(asked, heard, answers, strict=True):
-        _take(game, seat, text, str(answer), record)
-        if game.ending:
-            return
+        if isinstance(answer, str):
+            _take(game, seat, text, answer, record)
 
 
 def _take(game: Game, seat: str, heard: str, reply: str, record: _Record) -> None:
-    """Read the move out of a reply and make it."""
+    """Read the move out of a reply and make it; where the stage has come to nothing, only say if it was legal."""
     context = record.contexts[seat]
     move = record.seats[seat].role.move(reply)
-    stage = game.stage
-    game.step(move)
+    stage, rewards = game.stage, dict[str, float]()
+    if record.fault is not None or game.ending:
+        refused = _refused(game, seat, move)
+    else:
+        game.step(move)
+        refused = game.judged
+        if game.ending or game.stage != stage:
+            rewards = dict(game.rewards)
+            for earner, reward in rewards.items():
+                record.returns[earner] += reward
     context.said(reply)
-    rewards: dict[str, float] = {}
-    if game.ending or game.stage != stage:
-        rewards = dict(game.rewards)
-        for earner, reward in rewards.items():
-            record.returns[earner] += reward
     record.turns.append(
-        Turn(seat, stage, heard, reply, move, not game.judged, game.judged, rewards, context.span, context.stop)
+        Turn(seat, stage, heard, reply, move, not refused, refused, rewards, context.span, context.stop)
     )
+
+
+def _refused(game: Game, seat: str, move: str) -> str:
+    """Why a move that is never made would have been illegal, "" if it were legal."""
+    try:
+        game.parse(seat, move)
+    except IllegalMove as error:
+        return str(error)
+    return ""
 
 
 async def _ask(agent: Agent, context: Context) -> str | Exception:
     """The reply, or what kept the agent from giving one."""
     try:
-        return await agent.act(context)
+        reply = await agent.act(context)
+        if not isinstance(reply, str):
+            raise TypeError(f"agent {agent.name!r} replied with {type(reply).__name__}: a reply is text")
+        return reply
     except Exception as error:  # noqa: BLE001 - an agent may fail in any way; the episode records it as infra
         return error
 
@@ -154,7 +166,7 @@ def _ending(game: Game, record: _Record) -> tuple[Ending, str, str]:
     if isinstance(fault, CutOff):
         return "cut_off", f"{seat}: {fault}", seat
     if fault is not None:
-        return "infra", f"{seat}: {type(fault).__name__}: {fault}", ""
+        return "infra", f"{seat}, turn {record.contexts[seat].turn}: {type(fault).__name__}: {fault}", ""
     endings: dict[str, Ending] = {"over": "over", "forfeit": "forfeit", "truncated": "truncated"}
     return endings[game.ending], game.reason, ""
 

@@ -13,7 +13,8 @@ from omegaconf import MISSING, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 LIBRARY = Path(__file__).parent / "library"
-THOUGHTS = re.compile(r"(?s)<think>.*?(</think>|\Z)")
+# From <think> to its end, or to the end of a reply that was cut off; or from the start, where the prompt opened them.
+THOUGHTS = re.compile(r"(?s)\A(?:(?!<think>).)*?</think>|<think>.*?(?:</think>|\Z)")
 
 
 class Memory(StrEnum):
