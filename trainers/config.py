@@ -44,7 +44,9 @@ class CreditConfig:
 
     `decay` is of the `baseline` averages. `share` divides a proposer's positive return by the number of times the same task
     was proposed in the batch. For `neurd`: `gap` is the probability under (or over 1 - gap) which an option is not pushed
-    further out, `legality` the weight of the term that keeps replies legal, `alpha` that of the pull to the magnet.
+    further out, `legality` the weight of the term that keeps replies legal, `alpha` that of the pull to the magnet;
+    `option_decay` fades the returns of each option from batch to batch (0: this batch alone), `drift` is the share by which
+    an information set's magnet follows the policy (0: it stays uniform).
     """
 
     estimator: str = "peers"
@@ -54,6 +56,8 @@ class CreditConfig:
     gap: float = 0.02
     legality: float = 1.0
     alpha: float = 0.0
+    option_decay: float = 0.5
+    drift: float = 0.0
     drop_cut_off: bool = True
 
 
