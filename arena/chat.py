@@ -6,7 +6,6 @@ import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import date
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +14,10 @@ from roles import Format, Role
 
 Message = Mapping[str, str]
 MARKUP = re.compile(r"\s*[<\[{].*[>\]}]\s*", re.DOTALL)
-DAY = date(2025, 1, 1)  # what a template is told when it asks for the date: prompts don't depend on the clock
-USER, ASSISTANT = {"role": "user"}, {"role": "assistant"}
+# What a template is told when it asks for the date: prompts don't depend on the clock.
+DAY = {"%d": "01", "%e": "1", "%m": "01", "%b": "Jan", "%B": "January", "%y": "25", "%Y": "2025", "%A": "Wednesday"}
+DATED = "".join(f"|replace('{sign}', '{word}')" for sign, word in DAY.items())
+DATED = "{% macro strftime_now(format) %}{{ format" + DATED + " }}{% endmacro %}"
 
 
 class ChatError(ValueError):
@@ -199,10 +200,13 @@ class Chat:
         if not self.tokenizer.chat_template:
             raise ChatError("the model has no chat template: set the role's `format: raw`")
         messages = [{"role": speaker, "content": f"{self._nonce}i{i}i"} for i, speaker in enumerate(speakers)]
+        template = self.tokenizer.get_chat_template()
+        if "strftime_now" in template:
+            template = DATED + template
         try:
             return str(
                 self.tokenizer.apply_chat_template(
-                    messages, tokenize=False, add_generation_prompt=prompt, strftime_now=DAY.strftime
+                    messages, chat_template=template, tokenize=False, add_generation_prompt=prompt
                 )
             )
         except TemplateError as error:
