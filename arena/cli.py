@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 from cyclopts.exceptions import CycloptsError
 
 from arena import doctor, terminal
-from arena.commands import learn, look
+from arena.commands import Failed, learn, look, play
 
 FAILED, MISUSED, STOPPED = 1, 2, 130  # exit codes; 0 is success, 130 is what a shell reports of Ctrl-C
 RESUMED = ("demo", "train", "tournament", "evaluate")
@@ -37,7 +37,7 @@ def build() -> App:
         default_parameter=Parameter(negative=""),
         suppress_keyboard_interrupt=False,  # `main` says how to go on
     )
-    verbs: tuple[Callable[..., None], ...] = (learn.demo, learn.train, learn.evaluate, learn.export)
+    verbs: tuple[Callable[..., None], ...] = (learn.demo, learn.train, learn.evaluate, learn.export, play.play)
     for verb in (*verbs, look.games, look.roles, look.doctor):
         app.command(verb)
     model = App(name="model", help="Find models, and bring the embedded one.")
@@ -84,7 +84,7 @@ def explain(error: Exception) -> str:
     """One line of what, where, nearest match and remedy, as far as the error knows them."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return doctor.missing(error.name)
-    if isinstance(error, ValueError):
+    if isinstance(error, ValueError | Failed):
         return str(error)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror}: {error.filename}"

@@ -189,6 +189,12 @@ def _overrides(schema: type, words: Sequence[str]) -> list[tuple[str, DictConfig
     return found
 
 
+def words(given: Sequence[str]) -> dict[str, Any]:
+    """`key=value` words as a plain dict, where there is no schema to hold them against."""
+    merged = OmegaConf.merge({}, *(content for _, content in _overrides(dict, given)))
+    return {str(key): value for key, value in typing.cast(dict[Any, Any], OmegaConf.to_container(merged)).items()}
+
+
 # -- in and out ----------------------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,10 @@ from typing import Any
 from arena import terminal
 
 
+class Failed(Exception):
+    """It ran, and did not end well; the message is the one line that is shown."""
+
+
 def reach(entry: str) -> Callable[..., Any]:
     """The function `package.module:name`, imported now: games and trainers lie above the arena, torch is heavy."""
     module, _, name = entry.partition(":")
@@ -19,4 +23,4 @@ def reach(entry: str) -> Callable[..., Any]:
 
 def print_json(content: Any) -> None:
     """The same listing for programs: one JSON value on stdout."""
-    terminal.say(json.dumps(content, indent=1, ensure_ascii=True, default=str))
+    terminal.say(json.dumps(content, indent=1, default=str))

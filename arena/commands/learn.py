@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from arena import config, terminal
+from arena.cast import SIMPLE, Cast
 from arena.commands import print_json, reach
 from arena.config import ConfigError, nearest
 from arena.make import make
@@ -133,6 +134,8 @@ def validate(settings: Any, folder: Path) -> None:
             roles.load(seat.role, **seat.changes)
         except ValueError as error:
             raise ConfigError(str(error), f"seats.{name}.role") from error
+        if seat.agent != "policy" and seat.agent not in SIMPLE:
+            Cast().find(seat.agent)
     writable(folder)
     reach("arena.engines.models:find")(settings.model, terminal.note)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from arena import doctor as rooms
 from arena import new, terminal
-from arena.commands import print_json, reach
+from arena.commands import Failed, print_json, reach
 from arena.make import make
 from arena.make import names as game_names
 from roles import role as library
@@ -80,7 +80,7 @@ def doctor(*, json: bool = False) -> None:
                 terminal.say(f"{check.what}: {check.remedy}")
     broken = [check.what for check in checks if check.needed and not check.ok]
     if broken:
-        raise RuntimeError(f"{', '.join(broken)} is missing")
+        raise Failed(f"{', '.join(broken)} is missing")
 
 
 def pull(name: str = "smollm2-135m", /) -> None:

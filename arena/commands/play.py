@@ -1,0 +1,110 @@
+"""Verbs that play games, and show what was played."""
+
+from __future__ import annotations
+
+import asyncio
+import json as notation
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from arena import config, terminal
+from arena.agent import HumanAgent
+from arena.cast import Cast
+from arena.commands import Failed
+from arena.config import ConfigError
+from arena.make import make
+from arena.play import Job, play_many, seating
+from arena.types import Episode
+
+SeatWords = Annotated[list[str], Parameter(name="--seat", allow_repeating=True)]
+
+
+def play(name: str, /, *params: str, seat: SeatWords, seed: int = 0, games: int = 1, json: bool = False) -> None:
+    """Play a game: people, models, random and perfect players at any seat.
+
+    One game is shown move by move, more are counted.
+
+    For example:
+
+        scrimmage play kuhn_poker --seat first=random --seat second=human
+        scrimmage play nim --seat first=tiny@nim --seat second=oracle --games 9
+        scrimmage play nim heaps=[3,4,5] --seat first=oracle --seat second=random
+
+    Parameters
+    ----------
+    name
+        The game: a built-in one, or module:Class.
+    params
+        What the game is made with, as key=value.
+    seat
+        Who plays, once for each role, as ROLE=AGENT. AGENT is random, oracle, human, MODEL@ROLE, or an exported folder.
+    seed
+        Deals the cards; game i of several is dealt by seed + i.
+    games
+        How many to play.
+    json
+        Print the episodes as JSON, one a line.
+    """
+    if games < 1:
+        raise ConfigError(f"games is {games}", "--games", remedy="play at least one")
+    arguments = config.words(params)
+    first = make(name, **arguments)
+    chosen = _chosen(seat)
+    seating(first, dict.fromkeys(chosen, HumanAgent()))  # the seats are checked before any model is loaded
+    cast = Cast()
+    agents = {role: cast.agent(word) for role, word in chosen.items()}
+    human = any(isinstance(agent, HumanAgent) for agent in agents.values())
+    jobs = [Job(make(name, **arguments), agents, seed=seed + i, stream=(seed, i)) for i in range(games)]
+    episodes = asyncio.run(play_many(jobs, 1 if human else 64))
+    if json:
+        for episode in episodes:
+            terminal.say(notation.dumps(episode.to_json()))
+    elif games == 1:
+        show(episodes[0])
+    else:
+        count(episodes)
+    failed = [episode for episode in episodes if episode.ending == "infra"]
+    if failed:
+        raise Failed(f"{len(failed)} of {games} games broke off: {failed[0].reason}")
+
+
+def _chosen(words: Sequence[str]) -> dict[str, str]:
+    """The agent's word of every role or seat that was named."""
+    chosen: dict[str, str] = {}
+    for word in words:
+        role, equals, agent = word.partition("=")
+        if not (role and equals and agent):
+            raise ConfigError(f"{word!r} is not ROLE=AGENT", "--seat", remedy="write it like --seat first=random")
+        if role in chosen:
+            raise ConfigError(
+                f"{role!r} is seated twice", "--seat", remedy=f"seats of their own are called {role}_0, ..."
+            )
+        chosen[role] = agent
+    return chosen
+
+
+def show(episode: Episode) -> None:
+    """One game, move by move, then who got what."""
+    for turn in episode.turns:
+        judged = "" if turn.legal else f"   (not legal: {turn.reason})"
+        terminal.say(terminal.one_line(f"{turn.seat} ({episode.agents[turn.seat]}): {turn.reply}{judged}"))
+    ending = f"{episode.ending}: {episode.reason}" if episode.reason else episode.ending
+    terminal.say(terminal.one_line(f"{episode.game} with seed {episode.seed}: {ending}"))
+    terminal.table(("seat", "agent", "return"), _rows(episode.agents, episode.returns))
+
+
+def _rows(agents: Mapping[str, str], returns: Mapping[str, float | None]) -> list[tuple[str, str, float | str]]:
+    return [(seat, agent, "" if (gain := returns[seat]) is None else gain) for seat, agent in agents.items()]
+
+
+def count(episodes: Sequence[Episode]) -> None:
+    """Many games: the mean return of every seat, and how they ended."""
+    played = [episode for episode in episodes if episode.ending != "infra"]
+    means = {seat: fmean(episode.returns[seat] or 0.0 for episode in played) for seat in episodes[0].agents if played}
+    terminal.table(("seat", "agent", "mean return"), _rows(episodes[0].agents, means) if played else [])
+    endings = sorted({episode.ending for episode in episodes})
+    told = ", ".join(f"{sum(episode.ending == ending for episode in episodes)} {ending}" for ending in endings)
+    terminal.say(f"{len(episodes)} games: {told}; {sum(episode.illegal for episode in episodes)} with an illegal reply")

@@ -1,0 +1,106 @@
+"""Agents come by a word, and `scrimmage play` seats them."""
+
+import asyncio
+import io
+import json
+import sys
+
+import pytest
+
+from arena import play
+from arena.agent import HumanAgent, LLMAgent, OracleAgent, RandomAgent, ScriptedAgent
+from arena.cast import Cast
+from arena.cli import FAILED, MISUSED, main
+from arena.commands.play import show
+from arena.make import make
+
+
+def test_a_word_makes_an_agent():
+    cast = Cast()
+    assert cast.agent("random") == RandomAgent()
+    assert cast.agent("oracle") == OracleAgent()
+    assert isinstance(cast.agent("human"), HumanAgent)
+
+
+def test_one_model_is_loaded_once_for_all_its_roles(monkeypatch, tmp_path):
+    monkeypatch.setenv("SCRIMMAGE_CACHE", str(tmp_path))
+    cast = Cast(lambda _: None)
+    kuhn, nim = cast.agent("tiny@kuhn"), cast.agent("tiny@nim")
+    assert isinstance(kuhn, LLMAgent)
+    assert isinstance(nim, LLMAgent)
+    assert kuhn.engine is nim.engine
+    assert (kuhn.name, kuhn.role.name, nim.role.name) == ("tiny@kuhn", "kuhn", "nim")
+
+
+@pytest.mark.parametrize(
+    ("word", "line"),
+    [
+        ("rnadom", "agent 'rnadom' not found: did you mean 'random'?"),
+        ("tiny@khun", "role 'khun' not found: did you mean 'kuhn'?"),
+        ("smollm2-135@kuhn", "model 'smollm2-135' not found: did you mean 'smollm2-135m'?"),
+    ],
+)
+def test_an_unknown_word_names_the_nearest(word, line):
+    with pytest.raises(ValueError, match=r".*") as caught:
+        Cast().agent(word)
+    assert str(caught.value) == line
+
+
+def played(capsys, *words):
+    assert main(["play", *words]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_one_game_is_shown_move_by_move(capsys):
+    lines = played(capsys, "nim", "heaps=[1]", "--seat", "first=random", "--seat", "second=oracle")
+    assert lines[0] == "first_0 (random): [A1]"
+    assert lines[1] == "nim with seed 0: over"
+    assert [line.split() for line in lines[3:]] == [["first_0", "random", "1.000"], ["second_0", "oracle", "-1.000"]]
+
+
+def test_many_games_are_counted(capsys):
+    lines = played(capsys, "nim", "heaps=[1,2]", "--seat", "first=oracle", "--seat", "second=random", "--games", "9")
+    assert lines[1].split() == ["first_0", "oracle", "1.000"]
+    assert lines[-1] == "9 games: 9 over; 0 with an illegal reply"
+
+
+def test_a_seed_deals_the_same_game_again(capsys):
+    words = ("kuhn_poker", "--seat", "first=random", "--seat", "second=random", "--seed", "3")
+    assert played(capsys, *words) == played(capsys, *words)
+
+
+def test_games_are_printed_as_json_one_a_line(capsys):
+    words = ("--seat", "first=random", "--seat", "second=random", "--games", "2", "--json")
+    assert [json.loads(line)["seed"] for line in played(capsys, "kuhn_poker", *words)] == [0, 1]
+
+
+def test_somebody_at_the_terminal_plays(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("A1\n"))
+    lines = played(capsys, "nim", "heaps=[1]", "--seat", "first=human", "--seat", "second=random")
+    assert "first_0 (human): [A1]" in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "line"),
+    [
+        (["--seat", "frist=random"], MISUSED, "kuhn_poker has no role or seat 'frist': did you mean 'first'?"),
+        (["--seat", "first=random"], MISUSED, "seat 'second_0' of kuhn_poker has no agent: give one for 'second'"),
+        (["--seat", "first"], MISUSED, "'first' is not ROLE=AGENT: --seat: write it like --seat first=random"),
+        (["--seat", "first=random", "--seat", "first=oracle"], MISUSED, "'first' is seated twice: --seat:"),
+        (["--seat", "first=random", "--seat", "second=rnadom"], MISUSED, "agent 'rnadom' not found: did you mean"),
+        (["--seat", "first=random", "--games", "0"], MISUSED, "games is 0: --games: play at least one"),
+        (["cards=9", "--seat", "first=random"], MISUSED, "game 'kuhn_poker' with {'cards': 9}:"),
+        (["--seat", "first=human", "--seat", "second=random"], FAILED, "1 of 1 games broke off: first_0"),
+    ],
+)
+def test_what_cannot_be_played_is_one_line(capsys, monkeypatch, words, code, line):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))  # nobody answers
+    assert main(["play", "kuhn_poker", *words]) == code
+    assert capsys.readouterr().err.startswith(f"error: {line}")
+
+
+def test_a_hostile_reply_is_shown_as_text(capsys):
+    agents = {"first": ScriptedAgent(["\x1b[2J\x1b]0;owned\x07[bet]\n\u202eend"]), "second": ScriptedAgent(["[fold]"])}
+    show(asyncio.run(play(make("kuhn_poker"), agents, seed=1)))
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("first_0 (scripted): [bet] end")
