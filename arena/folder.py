@@ -41,10 +41,7 @@ def fresh(target: Path, facts: Mapping[str, Any] | None = None) -> Iterator[Path
         yield part
         seal(part, facts or {})
         if target.exists():
-            old = part.with_name(part.name + "-old")
-            target.rename(old)
-            part.rename(target)
-            shutil.rmtree(old)
+            swap(part, target)
         else:
             part.rename(target)
         sync(target.parent)
@@ -57,6 +54,18 @@ def fresh(target: Path, facts: Mapping[str, Any] | None = None) -> Iterator[Path
         raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def swap(part: Path, target: Path) -> None:
+    """Put `part` in the place of `target`; if that fails, `target` is back."""
+    old = part.with_name(part.name + "-old")
+    target.rename(old)
+    try:
+        part.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+    shutil.rmtree(old)
 
 
 def seal(folder: Path, facts: Mapping[str, Any]) -> None:
@@ -86,7 +95,7 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 
 def damage(folder: Path, *, hashes: bool = True) -> str:
-    """Why `folder` is not as it was sealed, "" if it is; without `hashes` a file is hashed only if its time has changed."""
+    """Why `folder` is not as it was sealed, or "". Without `hashes` only files whose time has changed are hashed."""
     try:
         files = manifest(folder)["files"]
     except ValueError as error:
@@ -104,10 +113,14 @@ def damage(folder: Path, *, hashes: bool = True) -> str:
 
 
 def sweep(target: Path) -> None:
-    """Remove what dead writers of `target` left behind."""
+    """Clear what dead writers of `target` left behind; a predecessor caught between two names gets its own back."""
     for part in target.parent.glob(f".{target.name}.part-*"):
         pid = part.name.removeprefix(f".{target.name}.part-").split("-")[0]
-        if pid.isdigit() and not alive(int(pid)):
+        if not pid.isdigit() or alive(int(pid)):
+            continue
+        if part.name.endswith("-old") and not target.exists():
+            part.rename(target)
+        else:
             shutil.rmtree(part, ignore_errors=True)
 
 

@@ -121,7 +121,7 @@ def built(name: str, build: Callable[[Path], None], progress: Say | None = None,
 
 
 def packaged(name: str) -> Path:
-    """The GGUF file of an embedded model in its installed package, which is never imported: it would want more packages."""
+    """The GGUF file of an embedded model in its package, which is never imported: it would want more packages."""
     source = EMBEDDED[name]
     try:
         files = importlib.metadata.distribution(source.distribution).files or []
