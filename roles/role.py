@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from omegaconf import MISSING, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+import yaml
+from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 
 LIBRARY = Path(__file__).parent / "library"
 # From <think> to its end, or to the end of a reply that was cut off; or from the start, where the prompt opened them.
@@ -108,23 +111,50 @@ def names() -> list[str]:
 def load(name: str, **changes: Any) -> Role:
     """Read a role by its name in the library or from a YAML path; `changes` override its fields.
 
-    Raises ValueError with the nearest match for an unknown name or key, and for a regex that does not compile.
+    Raises ValueError, one line of what, where and remedy, for an unknown name or key and for values that can't work.
     """
     path = Path(name) if name.endswith((".yaml", ".yml")) else LIBRARY / f"{name}.yaml"
     if not path.is_file():
-        near = difflib.get_close_matches(name, names(), 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"the library has {', '.join(names())}"
-        raise ValueError(f"role {name!r} not found: {hint}")
+        raise ValueError(f"role {name!r} not found: {_meant(name, names()) or 'the library has ' + ', '.join(names())}")
     try:
-        merged = OmegaConf.merge(OmegaConf.structured(Role), OmegaConf.load(path), OmegaConf.create(changes))
-        role = OmegaConf.to_object(merged)
+        content = OmegaConf.load(path)
+    except yaml.YAMLError as error:
+        raise ValueError(f"role {name!r} is not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, DictConfig) or not content:
+        raise ValueError(f"role {name!r} holds no keys and values: write at least a `name: ...`")
+    try:
+        role = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Role), content, OmegaConf.create(changes)))
+    except ConfigKeyError as error:
+        known = [f.name for kind in (Role, Sampling, Example) for f in fields(kind)]
+        hint = _meant(str(error.key), known) or f"a role has {', '.join(f.name for f in fields(Role))}"
+        raise ValueError(f"role {name!r}: unknown key {str(error.full_key)!r}: {hint}") from error
     except OmegaConfBaseException as error:
-        raise ValueError(f"role {name!r} in {path.name}: {str(error).splitlines()[0]}") from error
+        raise ValueError(f"role {name!r}: {str(error).splitlines()[0]}") from error
     assert isinstance(role, Role)  # narrows the type; OmegaConf builds nothing else from this schema
+    if fault := _fault(role):
+        raise ValueError(f"role {name!r}: {fault}")
+    return role
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, known, 1)
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
+def _fault(role: Role) -> str:
+    """What keeps a role from working, with the remedy; "" if nothing does."""
     try:
         groups = re.compile(role.action).groups
     except re.error as error:
-        raise ValueError(f"role {name!r}: action {role.action!r} is not a regular expression: {error}") from error
+        return f"action {role.action!r} is not a regular expression: {error}"
     if groups < 1:
-        raise ValueError(f"role {role.name!r} has no group in {role.action!r}: put the move in parentheses")
-    return role
+        return f"action has no group in {role.action!r}: put the move in parentheses"
+    if "{move}" not in role.say:
+        return f"say is {role.say!r}: write {{move}} where the move goes"
+    if not 0 <= role.sampling.temperature < math.inf:
+        return f"temperature is {role.sampling.temperature}: use 0 (greedy) or more"
+    if role.sampling.max_tokens < 1:
+        return f"max_tokens is {role.sampling.max_tokens}: use at least 1"
+    if role.budget < 0:
+        return f"budget is {role.budget}: use a number of tokens, or 0 for no limit"
+    return ""
