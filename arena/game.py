@@ -71,11 +71,13 @@ class Game(AECEnv):  # type: ignore[misc]
     roles: Mapping[str, int]  # role -> number of seats, named "<role>_<i>"
     info: GameInfo = GameInfo()
     name: str = ""  # how `arena.make` was asked for it
+    params: Mapping[str, Any] = {}  # how it was made, besides its name
     known: Mapping[str, float] = {}  # values to compare with, by name; the source stands beside them
     render_mode: ClassVar[None] = None
 
     _infos: dict[str, dict[str, Any]] | None = None
     _forfeiter: str = ""
+    _moves: dict[str, Any]
     reason: str = ""
 
     # -- written by a game -----------------------------------------------------------------------------------------
@@ -144,6 +146,10 @@ class Game(AECEnv):  # type: ignore[misc]
     def _seats(self) -> tuple[str, ...]:
         return tuple(f"{role}_{i}" for role, count in self.roles.items() for i in range(count))
 
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self._seats)
+
     @property
     def possible_agents(self) -> list[str]:
         return list(self._seats)
@@ -186,10 +192,14 @@ class Game(AECEnv):  # type: ignore[misc]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """A fresh game. Equal seeds give equal games; without one the next game of this object's own stream."""
+        rng = self.__dict__.get("rng")
         if seed is None:
-            previous = self.__dict__.get("rng")
-            seed = previous.getrandbits(64) if previous is not None else 0
-        self.deal(random.Random(seed), (options or {}).get("task"))
+            seed = rng.getrandbits(64) if rng is not None else 0
+        if type(rng) is random.Random:
+            rng.seed(seed)  # half the time of a new one
+        else:
+            rng = random.Random(seed)
+        self.deal(rng, (options or {}).get("task"))
 
     def deal(self, rng: random.Random, task: Task | None = None) -> None:
         """A fresh game whose chance comes from `rng`."""
@@ -277,13 +287,9 @@ class Game(AECEnv):  # type: ignore[misc]
         return legal[int(action)]
 
     def _turn_to(self, seats: Seats) -> None:
-        if (
-            not isinstance(seats, (tuple, list))
-            or len(set(seats)) != len(seats)
-            or not self._heard.keys() >= set(seats)
-        ):
+        if not isinstance(seats, (tuple, list)) or len(set(seats)) != len(seats) or not self._known.issuperset(seats):
             raise ValueError(f"{self}: next to move is {seats!r}: return a tuple of different seats of {self._seats}")
-        self._stage_seats, self._moves, self._queue = tuple(seats), dict[str, Any](), list(seats)
+        self._stage_seats, self._moves, self._queue = tuple(seats), {}, list(seats)
         if not seats:
             self._end("over")
         elif self.stage >= self.info.max_stages:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import pkgutil
+from collections.abc import Mapping
 from importlib import import_module
+from inspect import Parameter, signature
 from typing import Any
 
 from arena.game import Game
@@ -35,11 +37,27 @@ def find(name: str) -> type[Game]:
 
 
 def make(name: str, **params: Any) -> Game:
-    """`make("kuhn_poker")` is `KuhnPoker` in games/kuhn_poker.py; `make("my.module:Auction")` is yours."""
+    """`make("kuhn_poker")` is `KuhnPoker` in games/kuhn_poker.py; `make("my.module:Auction")` is yours.
+
+    Raises ValueError for a game that isn't there and for `params` that its constructor doesn't take or refuses.
+    """
     cls = find(name)
+    _check(name, cls, params)
     try:
         game = cls(**params)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"game {name!r} with {params}: {error}") from error
-    game.name = name
+    game.name, game.params = name, params
     return game
+
+
+def _check(name: str, cls: type[Game], params: Mapping[str, Any]) -> None:
+    """Raise ValueError with the nearest match for the first of `params` that the constructor doesn't have."""
+    takes = signature(cls).parameters
+    if any(taken.kind is Parameter.VAR_KEYWORD for taken in takes.values()):
+        return
+    for param in params:
+        if param not in takes:
+            near = difflib.get_close_matches(param, takes, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(takes) or 'none'}"
+            raise ValueError(f"game {name!r} has no parameter {param!r}: {hint}")

@@ -11,6 +11,7 @@ from arena.types import Task
 
 FIRST, SECOND = "first_0", "second_0"
 ACTIONS = {"none": ("check", "bet"), "check": ("check", "bet"), "bet": ("fold", "call"), "check, bet": ("fold", "call")}
+ASKED = {line: f"Moves: {line}. Actions: [{one}] [{two}]" for line, (one, two) in ACTIONS.items()}
 # How often the equilibrium player takes the second action, by card and line; it bluffs with J a third of the time.
 # Kuhn 1950, "A simplified two-person poker", with the free parameter alpha = 1/3.
 BOLD = {
@@ -54,8 +55,7 @@ class KuhnPoker(Game):
         return ()
 
     def _ask(self, seat: str) -> Seats:
-        actions = " ".join(f"[{action}]" for action in ACTIONS[self.line])
-        self.tell(f"Card: {self.card[seat]}. Moves: {self.line}. Actions: {actions}", seat)
+        self.tell(f"Card: {self.card[seat]}. {ASKED[self.line]}", seat)
         return (seat,)
 
     def knows(self, seat: str) -> tuple[str, str]:

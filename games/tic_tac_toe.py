@@ -28,7 +28,7 @@ class TicTacToe(Game):
         return self._ask()
 
     def legal(self, seat: str) -> tuple[str, ...]:
-        return tuple([square for square in self.board if square not in "XO"])
+        return free(self.board)
 
     def play(self, moves: Mapping[str, Any]) -> Seats:
         ((seat, square),) = moves.items()
@@ -37,13 +37,12 @@ class TicTacToe(Game):
             other = SEATS[mark(self.board)]
             self.score(**{seat: 1.0, other: -1.0})
             return self._close(f"{seat} wins.")
-        return self._ask() if any(square in EMPTY for square in self.board) else self._close("Draw.")
+        return self._ask() if free(self.board) else self._close("Draw.")
 
     def _ask(self) -> Seats:
-        me = mark(self.board)
-        actions = " ".join([f"[{square}]" for square in self.board if square not in "XO"])
-        self.tell(f"You are {me}.\n{drawn(self.board)}\nActions: {actions}", SEATS[me])
-        return (SEATS[me],)
+        seat = SEATS[mark(self.board)]
+        self.tell(asked(self.board), seat)
+        return (seat,)
 
     def _close(self, result: str) -> Seats:
         self.tell(f"{drawn(self.board)}\n{result}")
@@ -70,6 +69,19 @@ def mark(board: str) -> str:
     return "X" if board.count("X") == board.count("O") else "O"
 
 
+@cache
+def free(board: str) -> tuple[str, ...]:
+    """The empty squares."""
+    return tuple(square for square in board if square in EMPTY)
+
+
+@cache
+def asked(board: str) -> str:
+    """What the seat to move hears."""
+    return f"You are {mark(board)}.\n{drawn(board)}\nActions: {' '.join(f'[{square}]' for square in free(board))}"
+
+
+@cache
 def won(board: str) -> bool:
     """Whether there are three in a row, of whoever moved last."""
     return any(board[a] == board[b] == board[c] for a, b, c in LINES)
@@ -80,7 +92,7 @@ def value(board: str) -> int:
     """What perfect play is worth to the seat that moves next: 1, 0 or -1."""
     if won(board):
         return -1
-    return max((-value(board.replace(square, mark(board))) for square in board if square in EMPTY), default=0)
+    return max((-value(board.replace(square, mark(board))) for square in free(board)), default=0)
 
 
 def positions() -> set[str]:
@@ -89,7 +101,7 @@ def positions() -> set[str]:
     while waiting:
         board = waiting.pop()
         if not won(board):
-            after = {board.replace(square, mark(board)) for square in board if square in EMPTY} - found
+            after = {board.replace(square, mark(board)) for square in free(board)} - found
             found |= after
             waiting += after
     return found
