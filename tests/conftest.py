@@ -1,5 +1,6 @@
-"""Every test runs in a folder of its own: nothing is written beside the code."""
+"""Every test runs in a folder of its own: nothing is written beside the code, no module is found from another test."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,4 +9,5 @@ import pytest
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     return tmp_path
