@@ -76,14 +76,16 @@ class Context:
     messages: list[dict[str, str]] = field(default_factory=list)
     views: list[View] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
-    pending: int = 0  # index of the first message that is not yet in tokens
+    pending: int = field(default=0, compare=False)  # index of the first message that is not yet in tokens
     sampled: int = 0  # ids sampled over all turns: the output budget
     legal: Sequence[str] = ()
     oracle: Callable[[], Mapping[str, float]] | None = None
     turn: int = 0  # replies given so far
     seed: tuple[int | str, ...] = ()  # (run seed, step, game, sample, seat): with `turn` it seeds the reply
-    span: tuple[int, int] = (0, 0)  # where the last reply lies in its view
-    stop: str = ""  # how the last reply ended: stop, length, or legal if it was drawn among the legal moves
+    span: tuple[int, int] = field(default=(0, 0), compare=False)  # where the last reply lies in its view
+    stop: str = field(
+        default="", compare=False
+    )  # how the last reply ended: stop, length, or legal if it was drawn among the legal moves
 
     @property
     def view(self) -> View:
