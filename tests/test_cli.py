@@ -109,11 +109,11 @@ def test_misuse_is_one_line_with_the_nearest_match(capsys, words, line):
     [
         (["optim.lrr=1"], "unknown key 'optim.lrr': command line, 'optim.lrr=1': did you mean optim.lr?"),
         (["game.name=kuhn_pokre"], "game 'kuhn_pokre' not found: did you mean 'kuhn_poker'?"),
-        (["game.params.cards=x"], "game 'kuhn_poker' with {'cards': 'x'}:"),
+        (["game.params.cards=x"], "game 'kuhn_poker'"),
         (["game.name=nowhere:Game"], "game 'nowhere:Game' can't be loaded: No module named 'nowhere'"),
         (["seats.frist.role=talker.yaml"], "game 'kuhn_poker' has no role 'frist': seats.frist: did you mean 'first'?"),
         (["seats.first.role=talkre.yaml"], "role 'talkre.yaml' not found"),
-        (["seats.first.changes.sistem=x"], "role 'talker.yaml' in talker.yaml: Key 'sistem' not in 'Role'."),
+        (["seats.first.changes.sistem=x"], "role 'talker.yaml': unknown key 'sistem': did you mean 'system'?"),
         (["seats.first.changes.action='[a'"], "role 'talker.yaml': action '[a' is not a regular expression"),
         (
             ["steps=two"],
