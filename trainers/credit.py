@@ -145,7 +145,8 @@ def _trajectory(episode: Episode, seat: str, forfeit: float) -> Trajectory:
             to_go.append(value - earned)
         earned += turn.rewards.get(seat, 0.0)
     deal: Hashable = ("task", episode.faced[seat]) if seat in episode.faced else ("seed", episode.seed)
-    to_blame = episode.ending != "forfeit" or episode.turns[-1].seat == seat
+    last = next((turn.seat for turn in reversed(episode.turns) if turn.rewards), seat)  # whose reply paid at the end
+    to_blame = episode.ending != "forfeit" or last == seat
     role = role_of(seat)
     key = (episode.game, role, deal)
     return Trajectory(
