@@ -287,13 +287,10 @@ class _Builder:
 
     def _number(self, known: Information, game: Game) -> int:
         """The index of an information set, new or met before."""
-        if known in self.index:
-            i = self.index[known]
-            met = next(itertools.islice(self.index, i, None)).legal
-            if met != known.legal:
-                raise ValueError(
-                    f"{known.seat} hears {known.heard[-1]!r} and may move {met} or {known.legal}: say which"
-                )
+        i = self.index.get(known)
+        if i is not None:
+            if self.legal[i] != known.legal:
+                raise ValueError(f"{known.seat} may move {self.legal[i]} or {known.legal} after {known.heard[-1]!r}")
             return i
         if not known.legal:
             raise ValueError(f"{game} doesn't list the legal moves of {known.seat}: its tree can't be enumerated")
