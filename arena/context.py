@@ -83,9 +83,7 @@ class Context:
     turn: int = 0  # replies given so far
     seed: tuple[int | str, ...] = ()  # (run seed, step, game, sample, seat): with `turn` it seeds the reply
     span: tuple[int, int] = field(default=(0, 0), compare=False)  # where the last reply lies in its view
-    stop: str = field(
-        default="", compare=False
-    )  # how the last reply ended: stop, length, or legal if it was drawn among the legal moves
+    stop: str = field(default="", compare=False)  # how the last reply ended: stop, length or legal (drawn among them)
 
     @property
     def view(self) -> View:

@@ -173,7 +173,7 @@ def _ending(game: Game, record: _Record) -> tuple[Ending, str, str]:
 
 def _identity(game: Game, seed: int, task: Task | None, names: Mapping[str, str], stream: tuple[int | str, ...]) -> str:
     """The same for the same game of the same agents, and for no other."""
-    parts = (str(game), *vars(game).get("params", {}).items(), seed, task.id if task else "", *names.items(), *stream)
+    parts = (str(game), *game.params.items(), seed, task.id if task else "", *names.items(), *stream)
     return f"{derive(*map(str, parts)):016x}"
 
 

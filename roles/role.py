@@ -73,7 +73,7 @@ class Example:
 class Role:
     """What a seat is told and how its replies are read.
 
-    `action` is a regex; group 1 of its last match outside the thoughts is the move. `say` turns a move into the
+    `action` is a regex; group 1 of its last match outside the thoughts that isn't empty is the move. `say` turns a move into the
     shortest reply that means it. `budget` limits the sampled tokens of a whole episode (0: no limit).
     """
 
@@ -93,7 +93,8 @@ class Role:
 
     def move(self, reply: str) -> str:
         """The move inside `reply`: the last match outside the thoughts; "" if there is none (or several: invalid)."""
-        found = [m.group(1).strip() for m in re.finditer(self.action, THOUGHTS.sub("", reply))]
+        found = [(m[1] or "").strip() for m in re.finditer(self.action, THOUGHTS.sub("", reply))]
+        found = [move for move in found if move]
         if self.several is Several.invalid and len(set(found)) > 1:
             return ""
         return found[-1] if found else ""

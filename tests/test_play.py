@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from tokens import chatml
 
-from arena.agent import LLMAgent, RandomAgent, ScriptedAgent
+from arena.agent import PLAYER, LLMAgent, RandomAgent, ScriptedAgent
 from arena.chat import Chat
 from arena.engines.scripted import ScriptedEngine
 from arena.game import Game, GameInfo
@@ -68,7 +68,7 @@ class Slow:
     replies: tuple[str, ...]
     waits: int
     name: str = "slow"
-    role: Role = Role(name="player")
+    role: Role = PLAYER
 
     async def act(self, context):
         for _ in range(self.waits):
@@ -80,7 +80,7 @@ class Slow:
 class Broken:
     error: BaseException
     name: str = "broken"
-    role: Role = Role(name="player")
+    role: Role = PLAYER
 
     async def act(self, context):
         raise self.error

@@ -78,3 +78,9 @@ def test_a_bad_role_is_refused_with_its_file(tmp_path, text, message):
         roles.load(str(path))
     assert "bad.yaml" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_an_action_may_match_nothing_or_by_another_branch():
+    assert Role(name="any", action=r"(?s)(.*)").move("say it all") == "say it all"
+    assert Role(name="two", action=r"\[(a|b)\]|pass").move("[a] or pass") == "a"
+    assert Role(name="two", action=r"\[(a|b)\]|pass").move("pass") == ""
