@@ -260,13 +260,19 @@ class Ratings:
         found = [
             Rating(key[2], *rating)
             for key, rating in self._ratings.items()
-            if (key[0], key[1], key[3]) == (pool, game, role) and (tasks or not key[2].startswith(TASK))
+            if (key[0], key[1], key[3]) == (pool, game, role)
         ]
-        return sorted(found, key=lambda rating: (-rating.low, rating.agent))
+        return ordered(found, tasks=tasks)
 
     def lists(self) -> list[tuple[str, str, str]]:
         """The (pool, game, role) of every list; game and role are "" for the overall list of a pool."""
         return sorted({(pool, game, role) for pool, game, _, role in self._ratings})
+
+
+def ordered(ratings: Iterable[Rating], *, tasks: bool = False) -> list[Rating]:
+    """Ratings as they stand on a board: best `low` first, equals by name, tasks only if asked for."""
+    shown = (rating for rating in ratings if tasks or not rating.agent.startswith(TASK))
+    return sorted(shown, key=lambda rating: (-rating.low, rating.agent))
 
 
 def _rates(teams: Sequence[Sequence[str]]) -> bool:
