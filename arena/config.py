@@ -56,10 +56,11 @@ def find(name: str, kind: str = "") -> Path:
     for known in (bare, f"{kind}/{bare}"):
         if (library() / f"{known}.yaml").is_file() and known in names():
             return library() / f"{known}.yaml"
-    known_names = names(kind)
-    short = {known.removeprefix(f"{kind}/"): known for known in known_names} if kind else {}
-    near = short.get(nearest(bare, list(short)), "") or nearest(bare, known_names)
-    raise ConfigError(f"config {name!r} not found", near=near, remedy=f"there are {', '.join(known_names) or 'none'}")
+    shipped = names(kind)
+    beside = [str(path) for path in Path(name).parent.glob("*.y*ml")]
+    meant = {**{known.rpartition("/")[2]: known for known in shipped}, **{word: word for word in (*shipped, *beside)}}
+    near = meant.get(nearest(bare, list(meant))) or meant.get(nearest(name, beside), "")
+    raise ConfigError(f"config {name!r} not found", near=near, remedy=f"there are {', '.join(shipped) or 'none'}")
 
 
 def _read(path: Path, seen: tuple[Path, ...] = ()) -> list[tuple[str, DictConfig]]:

@@ -123,6 +123,12 @@ def test_an_unknown_config_names_the_nearest(monkeypatch, tmp_path):
         assert config.load(Room, name, kind="train").name == "kuhn"
 
 
+def test_an_unknown_file_names_the_nearest_beside_it():
+    write("name: a", "my_game.yaml")
+    with pytest.raises(ConfigError, match=r"config 'my_gaem\.yaml' not found: did you mean my_game\.yaml\?"):
+        config.load(Room, "my_gaem.yaml", kind="train")
+
+
 def test_a_base_may_not_stand_on_itself():
     write("base: b.yaml\nname: a\n", "a.yaml")
     write("base: a.yaml\nseed: 1\n", "b.yaml")

@@ -136,8 +136,20 @@ def validate(settings: Any, folder: Path) -> None:
             raise ConfigError(str(error), f"seats.{name}.role") from error
         if seat.agent != "policy" and seat.agent not in SIMPLE:
             Cast().find(seat.agent)
+    reach("trainers.credit:find")(settings.credit.estimator)
+    if settings.probe.evaluate:
+        evaluator(settings.probe.evaluate)
     writable(folder)
     reach("arena.engines.models:find")(settings.model, terminal.note)
+
+
+def evaluator(entry: str) -> None:
+    """Refuse a `probe.evaluate` that names no function."""
+    try:
+        reach(entry)
+    except (ImportError, AttributeError, ValueError) as error:
+        remedy = "name a function as module:function"
+        raise ConfigError(f"{entry!r} can't be loaded: {error}", "probe.evaluate", remedy=remedy) from error
 
 
 def existing_run(run: Path) -> Path:
