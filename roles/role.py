@@ -73,8 +73,8 @@ class Example:
 class Role:
     """What a seat is told and how its replies are read.
 
-    `action` is a regex; group 1 of its last match outside the thoughts that isn't empty is the move. `say` turns a move into the
-    shortest reply that means it. `budget` limits the sampled tokens of a whole episode (0: no limit).
+    `action` is a regex; group 1 of its last match outside the thoughts that isn't empty is the move. `say` turns a move
+    into the shortest reply that means it. `budget` limits the sampled tokens of a whole episode (0: no limit).
     """
 
     name: str = MISSING
