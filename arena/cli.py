@@ -37,7 +37,14 @@ def build() -> App:
         default_parameter=Parameter(negative=""),
         suppress_keyboard_interrupt=False,  # `main` says how to go on
     )
-    verbs: tuple[Callable[..., None], ...] = (learn.demo, learn.train, learn.evaluate, learn.export, play.play)
+    verbs: tuple[Callable[..., None], ...] = (
+        learn.demo,
+        learn.train,
+        learn.evaluate,
+        learn.export,
+        play.play,
+        play.replay,
+    )
     for verb in (*verbs, look.games, look.roles, look.doctor):
         app.command(verb)
     model = App(name="model", help="Find models, and bring the embedded one.")

@@ -13,6 +13,8 @@ from arena.cast import Cast
 from arena.cli import FAILED, MISUSED, main
 from arena.commands.play import show
 from arena.make import make
+from arena.store import Store
+from arena.types import Match
 
 
 def test_a_word_makes_an_agent():
@@ -97,6 +99,37 @@ def test_what_cannot_be_played_is_one_line(capsys, monkeypatch, words, code, lin
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))  # nobody answers
     assert main(["play", "kuhn_poker", *words]) == code
     assert capsys.readouterr().err.startswith(f"error: {line}")
+
+
+@pytest.fixture
+def stored(own_folder):
+    """A run with one match in its store."""
+    agents = {"first": ScriptedAgent(["[bet]"], name="ann"), "second": ScriptedAgent(["[fold]"], name="bob")}
+    episode = asyncio.run(play(make("kuhn_poker"), agents, seed=1))
+    match = Match("m-0001", "kuhn_poker", (("ann",), ("bob",)), (1.0, -1.0), episodes=(episode.id,))
+    with Store("run/store.db") as store:
+        store.add(match, [episode])
+    return match
+
+
+def test_matches_are_listed_and_replayed(capsys, stored):
+    assert main(["replay", "run"]) == 0
+    assert "m-0001  kuhn_poker  ann - bob  1 - -1  over" in capsys.readouterr().out
+    assert main(["replay", "run", "--agent", "eve"]) == 0
+    assert "m-0001" not in capsys.readouterr().out
+    assert main(["replay", "run", "m-0001"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("    first_0 hears: Card: ")
+    assert lines[2] == "first_0 (ann): [bet]"
+    assert main(["replay", "run", "m-0001", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["ending"] == "over"
+
+
+def test_a_match_or_store_that_is_not_there_is_one_line(capsys, stored):
+    assert main(["replay", "run", "m-0002"]) == MISUSED
+    assert "match 'm-0002' is not in run/store.db: did you mean 'm-0001'?" in capsys.readouterr().err
+    assert main(["replay", "walk"]) == FAILED
+    assert capsys.readouterr().err.startswith("error: there is no store: name the store.db of a run: walk")
 
 
 def test_a_hostile_reply_is_shown_as_text(capsys):

@@ -89,7 +89,15 @@ def evaluate(run: Path, /, *, json: bool = False) -> None:
         print_json(report)
 
 
-def export(run: Path, /, *, role: str | None = None, out: Path | None = None, step: int | None = None) -> None:
+def export(
+    run: Path,
+    /,
+    *,
+    role: str | None = None,
+    out: Path | None = None,
+    step: int | None = None,
+    force: bool = False,
+) -> None:
     """Write one agent of a run as a folder that plain transformers loads.
 
     For example:
@@ -106,12 +114,16 @@ def export(run: Path, /, *, role: str | None = None, out: Path | None = None, st
         The folder to write; exports/<run> if not given.
     step
         The checkpoint; the last one if not given.
+    force
+        Replace an earlier export.
     """
     existing_run(run)
     out = out or Path("exports") / (f"{run.name}_{role}" if role else run.name)
-    writable(out)
-    reach("trainers.export:export")(run, role, out, step)
-    terminal.say(f"{out}: load it with transformers, or play it: --seat ROLE={out}")
+    writable(out.parent)
+    done = reach("trainers.export:export_run")(run, role, out, step, force=force)
+    terminal.say(
+        f"{out}: its logits are the live agent's to {done.max_logit_difference:.1e}; its README says how to load it"
+    )
 
 
 # -- what can be told before any model is loaded -------------------------------------------------------------------
