@@ -21,7 +21,7 @@ PEERS, GRPO, BASELINE = (CreditConfig(estimator=name) for name in ("peers", "grp
 
 
 def an_episode(returns, *, seed=0, turns=None, ending="over", faced=None, game="g", rewards=None, moves=None):
-    """An episode without tokens: `turns` lists who replied (by default each seat once), `rewards` what each turn paid."""
+    """An episode without tokens: `turns` lists who replied (by default each seat once), `rewards` what each paid."""
     order = turns if turns is not None else list(returns)
     rewards = rewards or [{}] * len(order)
     moves = moves or ["m"] * len(order)
@@ -185,6 +185,9 @@ def test_who_proposes_what_others_propose_shares_the_reward_but_not_the_penalty(
     assert firsts(found, "proposer_0", 3) == pytest.approx([-0.25, -0.25, 0.5])  # returns 1/2, 1/2, 1
     found = credit(proposals("xxy", [-1.0, -1.0, 1.0]), ["proposer"], config, Baselines())
     assert firsts(found, "proposer_0", 3) == pytest.approx([-1.0, -1.0, 2.0])
+    other = [replace(e, faced={"proposer_0": t}) for e, t in zip(proposals("xx", [1.0, 1.0]), "ab", strict=True)]
+    found = credit([*other, *other], ["proposer"], replace(BASELINE, share=["proposer"]), Baselines())
+    assert found.counters["return/proposer"] == 0.5  # one move, but it answers two tasks: shared by two each
     found = credit(proposals("xxy", [1.0, 1.0, 1.0]), ["proposer"], PEERS, Baselines())
     assert firsts(found, "proposer_0", 3) == [0.0] * 3
 
@@ -373,7 +376,7 @@ def test_a_win_by_anothers_forfeit_says_nothing_of_the_move():
 
 
 def test_neurd_without_scored_options_says_what_to_set():
-    with pytest.raises(ValueError, match="rollout.score_options=true"):
+    with pytest.raises(ValueError, match=r"rollout.score_options=true"):
         credit([an_episode({"a_0": 1.0})], ["a"], CreditConfig("neurd"), Baselines())
 
 

@@ -27,12 +27,13 @@ FLOOR = 1e-4  # probabilities under this pull as if they were this: log(pi) must
 class Trajectory:
     """One learning seat of one scored episode. `value` is its return, `to_go[i]` what it earned from its turn i on.
 
-    `peers` is the key of those it is compared with, `forfeit` what an illegal reply costs. `to_blame` is False for a
-    seat whose game ended by another's forfeit.
+    `task` is the id of the one it faced ("" if none), `peers` the key of those it is compared with, `forfeit` what an
+    illegal reply costs. `to_blame` is False for a seat whose game ended by another's forfeit.
     """
 
     game: str
     role: str
+    task: str
     peers: Hashable
     value: float
     to_go: tuple[float, ...]
@@ -144,19 +145,19 @@ def _trajectory(episode: Episode, seat: str, forfeit: float) -> Trajectory:
             own.append(turn)
             to_go.append(value - earned)
         earned += turn.rewards.get(seat, 0.0)
-    deal: Hashable = ("task", episode.faced[seat]) if seat in episode.faced else ("seed", episode.seed)
+    task = episode.faced.get(seat, "")
     last = next((turn.seat for turn in reversed(episode.turns) if turn.rewards), seat)  # whose reply paid at the end
     to_blame = episode.ending != "forfeit" or last == seat
     role = role_of(seat)
-    key = (episode.game, role, deal)
+    key = (episode.game, role, task or episode.seed)
     return Trajectory(
-        episode.game, role, key, value, tuple(to_go), tuple(own), episode.contexts[seat], forfeit, to_blame
+        episode.game, role, task, key, value, tuple(to_go), tuple(own), episode.contexts[seat], forfeit, to_blame
     )
 
 
 def _share(trajectories: list[Trajectory], roles: Sequence[str]) -> list[Trajectory]:
-    """In `roles`, who makes the same first legal move as others of the batch gets a part only of a positive return."""
-    first = [next(((t.game, t.role, turn.move) for turn in t.turns if turn.legal), None) for t in trajectories]
+    """In `roles`, who answers the same task with the same first legal move as others shares a positive return."""
+    first = [next(((t.game, t.role, t.task, turn.move) for turn in t.turns if turn.legal), None) for t in trajectories]
     counts = Counter(first)
     shared = []
     for trajectory, move in zip(trajectories, first, strict=True):

@@ -117,36 +117,32 @@ def decision_terms(
     was drawn is a policy-gradient term on its renormalised ratio. The magnet is `magnet_logp` [D, A], also not
     renormalised, or uniform; KL and entropy are exact over the options.
     """
-    old_logp, advantages, chosen = _decided(decisions, option_logp)
+    if not decisions:
+        return option_logp.sum(), Stats()
+    old_logp, advantages, taken = _decided(decisions, option_logp)
     for what, table in (("option_logp", option_logp), ("magnet_logp", magnet_logp), ("reference_logp", reference_logp)):
         if table is not None:
             _check({what: table.masked_fill(~valid, 0.0)}, name)
     _check({"logprobs": old_logp, "advantages": advantages, "weight": weight}, name)
-    policy = _renormalised(option_logp, valid)
-    old = _renormalised(old_logp, valid)
+    policy, old = _renormalised(option_logp, valid), _renormalised(old_logp, valid)
     stats = Stats()
-    stats.peak("decision/drift_max", (policy - old).abs().amax(1), role)
-    neurd = torch.tensor([d.advantages is not None for d in decisions], device=option_logp.device)
-    drawn = torch.tensor([d.drawn for d in decisions], device=option_logp.device) & ~neurd
-    term = torch.where(neurd, -(advantages * policy).sum(1), torch.zeros_like(weight))
+    stats.peak("decision/moved_max", (policy - old).abs().amax(1), role)
+    stats.mean("decision/legal_mass", option_logp.masked_fill(~valid, -LARGE).logsumexp(1).exp(), role)
+    term = torch.where(_which(decisions, "neurd", weight), -(advantages * policy).sum(1), torch.zeros_like(weight))
+    drawn = _which(decisions, "drawn", weight)
     if bool(drawn.any()):
-        pick = chosen[drawn]
-        logp, sampled = policy[drawn].gather(1, pick)[:, 0], old[drawn].gather(1, pick)[:, 0]
-        advantage = advantages[drawn].gather(1, pick)[:, 0]
+        logp, sampled, advantage = (table[drawn].gather(1, taken[drawn])[:, 0] for table in (policy, old, advantages))
         roles = [r for r, keep in zip(role, drawn.tolist(), strict=True) if keep] if role else []
         _ratio_stats(stats, "decision", logp - sampled, advantage, config, roles)
         term = term.masked_scatter(drawn, _surrogate(logp, sampled, advantage, config))
     probability = policy.exp() * valid
     entropy = -(probability * policy).sum(1)
     stats.mean("decision/entropy", entropy, role)
-    stats.mean("decision/legal_mass", (option_logp.masked_fill(~valid, -LARGE).logsumexp(1)).exp(), role)
-    if config.entropy:
-        term = term - config.entropy * entropy
+    term = term - config.entropy * entropy
     anchor = torch.zeros_like(policy) if magnet_logp is None else magnet_logp
     pull = _divergence(probability, policy, _renormalised(anchor, valid))
     stats.mean("decision/magnet", pull, role)
-    if config.magnet:
-        term = term + config.magnet * pull
+    term = term + config.magnet * pull
     if reference_logp is not None:
         away = _divergence(probability, policy, _renormalised(reference_logp, valid))
         stats.mean("decision/kl", away, role)
@@ -205,6 +201,12 @@ def _decided(decisions: Sequence[Decision], like: Tensor) -> tuple[Tensor, Tenso
     return old.to(like), advantages.to(like), chosen.to(like.device)
 
 
+def _which(decisions: Sequence[Decision], kind: str, like: Tensor) -> Tensor:
+    """Which decisions are of a kind, bool [D]: `neurd` push every option, `drawn` ones the option taken."""
+    of_kind = [(d.advantages is not None) if kind == "neurd" else (d.drawn and d.advantages is None) for d in decisions]
+    return torch.tensor(of_kind, dtype=torch.bool, device=like.device)
+
+
 def _renormalised(logp: Tensor, valid: Tensor) -> Tensor:
     """Log-probabilities over the valid options alone [D, A]; 0 elsewhere, where no gradient comes from either."""
     return log_softmax(logp.masked_fill(~valid, -LARGE), dim=1).masked_fill(~valid, 0.0)
@@ -217,7 +219,8 @@ def _divergence(probability: Tensor, policy: Tensor, anchor: Tensor) -> Tensor:
 
 def _check(given: dict[str, Tensor], name: Name) -> None:
     for what, values in given.items():
-        finite = torch.isfinite(values.detach()).reshape(len(values), -1).all(1)
+        finite = torch.isfinite(values.detach())
+        finite = finite.all(1) if finite.ndim > 1 else finite
         if not bool(finite.all()):
             first = int((~finite).nonzero()[0, 0])
             raise ValueError(f"{what} of {name(first)} is {values[first].tolist()}: the step is not taken")

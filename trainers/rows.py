@@ -100,8 +100,9 @@ def rows(
     """One row a view of the seat's context that has anything to train; nothing is cut, joined or encoded again.
 
     A sampled token is trained with the advantage of its turn. A reply that was drawn among the legal ones is trained as
-    a `Decision`, and one that never became a turn (its agent failed after it) is context. Raises ValueError with episode,
-    seat and turn where the record contradicts itself, or was sampled by a version unknown (-1) or newer than `version`.
+    a `Decision`, and one that never became a turn (its agent failed after it) is context. Raises ValueError with
+    episode, seat and turn where the record contradicts itself, or was sampled by a version unknown (-1) or newer than
+    `version`.
     """
     context = episode.contexts[seat]
     turns = [turn for turn in episode.turns if turn.seat == seat]
