@@ -5,11 +5,22 @@ from __future__ import annotations
 import difflib
 import pkgutil
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any
 
+from omegaconf import MISSING
+
 from arena.game import Game
+
+
+@dataclass(frozen=True)
+class GameConfig:
+    """`name` as for `arena.make`; `params` go to its constructor."""
+
+    name: str = MISSING
+    params: dict[str, Any] = field(default_factory=dict)
 
 
 def names() -> list[str]:

@@ -7,13 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-
-@dataclass(frozen=True)
-class GameConfig:
-    """`name` as for `arena.make`; `params` go to its constructor."""
-
-    name: str = MISSING
-    params: dict[str, Any] = field(default_factory=dict)
+from arena.make import GameConfig
 
 
 @dataclass(frozen=True)
