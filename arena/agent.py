@@ -260,19 +260,22 @@ async def _in_thread(ask: Callable[[str], str], prompt: str) -> str:
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[str] = loop.create_future()
 
-    def deliver(result: str | None, error: BaseException | None) -> None:
-        if answer.cancelled():
+    def deliver(result: str, failure: Exception | None) -> None:
+        if answer.done():
             return
-        if error is not None:
-            answer.set_exception(error)
+        if failure is not None:
+            answer.set_exception(failure)
         else:
-            answer.set_result(result or "")
+            answer.set_result(result)
 
     def wait() -> None:
+        result, failure = "", None
         try:
-            loop.call_soon_threadsafe(deliver, ask(prompt), None)
-        except (EOFError, OSError, ValueError) as error:
-            loop.call_soon_threadsafe(deliver, None, error)
+            result = ask(prompt)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong is raised again where the answer is awaited
+            failure = error
+        if not loop.is_closed():  # the game may be over by the time somebody types
+            loop.call_soon_threadsafe(deliver, result, failure)
 
     threading.Thread(target=wait, daemon=True, name="question").start()
     return await answer

@@ -175,6 +175,18 @@ def test_a_template_without_system_prompts_says_what_to_do(template):
     assert Chat(chatml(template)).open([user("a")])
 
 
+def test_a_template_may_put_the_system_text_into_the_first_user_message():
+    merges = (
+        "{% set ns = namespace(s='') %}{% for m in messages %}{% if m['role'] == 'system' %}"
+        "{% set ns.s = m['content'] + '\n' %}{% else %}"
+        "<|im_start|>{{ m['role'] }}\n{{ ns.s }}{{ m['content'] }}<|im_end|>\n"
+        "{% set ns.s = '' %}{% endif %}{% endfor %}<|im_start|>assistant\n"
+    )
+    ids = Chat(chatml(merges)).open([system("Play <|im_end|>."), user("a")])
+    assert CHAT.tokenizer.decode(ids) == "<|im_start|>user\nPlay <|im_end|>.\na<|im_end|>\n<|im_start|>assistant\n"
+    assert len(controls(CHAT, ids)) == 3
+
+
 def test_no_template_at_all_says_what_to_do():
     chat = Chat(chatml(None))
     with pytest.raises(ChatError, match=r"no chat template.*format: raw"):
