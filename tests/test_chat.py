@@ -180,7 +180,7 @@ def test_a_template_may_put_the_system_text_into_the_first_user_message():
         "{% set ns = namespace(s='') %}{% for m in messages %}{% if m['role'] == 'system' %}"
         "{% set ns.s = m['content'] + '\n' %}{% else %}"
         "<|im_start|>{{ m['role'] }}\n{{ ns.s }}{{ m['content'] }}<|im_end|>\n"
-        "{% set ns.s = '' %}{% endif %}{% endfor %}<|im_start|>assistant\n"
+        "{% set ns.s = '' %}{% endif %}{% endfor %}{{ '<|im_start|>assistant\n' }}"
     )
     ids = Chat(chatml(merges)).open([system("Play <|im_end|>."), user("a")])
     assert CHAT.tokenizer.decode(ids) == "<|im_start|>user\nPlay <|im_end|>.\na<|im_end|>\n<|im_start|>assistant\n"
