@@ -134,7 +134,7 @@ def check_copies(make: Make, speak: Speak = say) -> None:
 
 def check_input(make: Make, speak: Speak = say) -> None:
     """Any text and any other object is taken as a move or refused to its seat alone, and never raises."""
-    for game in _positions(make, 6, speak):
+    for game, _ in _positions(make, 6, speak):
         seat = game.agent_selection
         for text in JUNK:
             _try(game, seat, text)
@@ -159,14 +159,15 @@ def check_facts(make: Make, games: int, speak: Speak = say) -> None:
         not (info.perfect_information and info.simultaneous),
         "moves of a simultaneous stage are hidden, so it isn't perfect information",
     )
-    for game in _positions(make, games, speak):
+    for game, returns in _positions(make, games, speak):
         several |= len(game.acting) > 1
         _check_moves(game)
         forfeited = copy.deepcopy(game)
-        earned = dict(forfeited.rewards)
+        forfeited.rewards = dict.fromkeys(returns, 0.0)
         forfeited.forfeit(forfeited.agent_selection, "it was told to")
         _claim(forfeited.ending == "forfeit" and not forfeited.acting, "a forfeit doesn't end the game")
-        _check_sums(game, {seat: forfeited.rewards[seat] - earned[seat] for seat in earned}, "a forfeit")
+        final = {seat: returns[seat] + forfeited.rewards[seat] for seat in returns}
+        _check_sums(game, final, "a game that ends by a forfeit")
     for seed in range(games):
         game = make()
         returns = _returns(game, seed, _keenly(speak))
@@ -211,7 +212,7 @@ def check_views(make: Make, games: int, speak: Speak = say) -> None:
                 _claim(bool(text), "info.perfect_information can't be checked: state_text() is empty")
                 known = states.setdefault((seat, heard, moved), text)
                 _claim(known == text, f"{seat} hears the same in two positions: {_difference(known, text)}")
-    for seed, game in enumerate(_positions(make, games, speak)):
+    for seed, (game, _) in enumerate(_positions(make, games, speak)):
         _check_hidden_moves(game, seed)
     if not declared and len(make().possible_agents) > 1:
         warnings.warn(f"{make()} doesn't say what a seat may know: define knows(seat) to have it checked", stacklevel=3)
@@ -241,17 +242,19 @@ def _state(game: Game) -> State:
     return heard, legal, game.acting, game.stage, dict(game.rewards), posed, game.ending, game.reason, game.state_text()
 
 
-def _positions(make: Make, games: int, speak: Speak) -> Iterator[Game]:
-    """Every position of some random games in which a seat is asked; look, and copy before you step."""
+def _positions(make: Make, games: int, speak: Speak) -> Iterator[tuple[Game, dict[str, float]]]:
+    """Every position of some random games in which a seat is asked, with the returns so far; copy before you step."""
     for seed in range(games):
         game, rng = make(), random.Random(seed)
         game.reset(seed=seed)
+        returns = dict.fromkeys(game.possible_agents, 0.0)
         _claim(not any(game.rewards.values()), "rewards were given by `start`, before anybody moved: they'd be lost")
         while game.acting:
-            yield game
+            yield game, returns
             game.step(speak(game, game.agent_selection, rng))
             for seat, reward in game.rewards.items():
                 _claim(math.isfinite(reward), f"{seat} was given a reward of {reward}")
+                returns[seat] += reward
 
 
 def _returns(game: Game, seed: int, speak: Speak) -> dict[str, float]:

@@ -30,8 +30,8 @@ class Nim(Game):
     def __init__(self, heaps: Iterable[int] = (3, 4, 5), misere: bool = False):
         self.heaps = tuple(heaps)
         self.misere = misere
-        if not 1 <= len(self.heaps) <= len(ascii_uppercase) or min(self.heaps) < 1:
-            raise ValueError(f"heaps are {self.heaps}: use 1 to {len(ascii_uppercase)} heaps of at least 1")
+        if len(self.heaps) > len(ascii_uppercase) or min(self.heaps, default=0) < 0 or not any(self.heaps):
+            raise ValueError(f"heaps are {self.heaps}: use 1 to {len(ascii_uppercase)} heaps, one of them at least 1")
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:
         self.left = self.heaps

@@ -159,7 +159,7 @@ def test_a_forfeit_that_breaks_zero_sum_is_found():
             super().forfeit(seat, reason)
             self.rewards[seat] -= 1
 
-    with pytest.raises(AssertionError, match="returns of a forfeit sum to -1"):
+    with pytest.raises(AssertionError, match="returns of a game that ends by a forfeit sum to -1"):
         testing.check_facts(Unfair, games=2)
 
 

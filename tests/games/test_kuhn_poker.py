@@ -1,0 +1,73 @@
+"""Kuhn poker pays what the rules say, for every deal and line."""
+
+import pytest
+
+from arena.make import make
+from games.kuhn_poker import KuhnPoker
+
+HIGHER = {("J", "Q"): -1, ("J", "K"): -1, ("Q", "J"): 1, ("Q", "K"): -1, ("K", "J"): 1, ("K", "Q"): 1}
+PAYS = {  # chips of the first seat; w is 1 if its card is the higher one, else -1
+    ("check", "check"): lambda w: w,
+    ("check", "bet", "fold"): lambda w: -1,
+    ("check", "bet", "call"): lambda w: 2 * w,
+    ("bet", "fold"): lambda w: 1,
+    ("bet", "call"): lambda w: 2 * w,
+}
+
+
+def dealt(cards):
+    game = KuhnPoker()
+    for seed in range(1000):
+        game.reset(seed=seed)
+        if tuple(game.card.values()) == cards:
+            return game
+    raise AssertionError(f"{cards} was never dealt")
+
+
+@pytest.mark.parametrize("cards", HIGHER)
+@pytest.mark.parametrize("line", PAYS)
+def test_every_line_of_every_deal_pays_its_chips(cards, line):
+    game = dealt(cards)
+    for move in line:
+        assert move in game.legal(game.agent_selection)
+        game.step(move)
+    chips = PAYS[line](HIGHER[cards])
+    assert game.rewards == {"first_0": chips, "second_0": -chips}
+    assert game.ending == "over"
+
+
+def test_a_seat_hears_its_own_card_the_line_and_its_actions_every_time():
+    game = dealt(("Q", "K"))
+    assert game.observe("first_0")["text"] == "Card: Q. Moves: none. Actions: [check] [bet]"
+    game.step("check")
+    assert game.observe("second_0")["text"] == "Card: K. Moves: check. Actions: [check] [bet]"
+    game.step("bet")
+    assert game.observe("first_0")["text"] == "Card: Q. Moves: check, bet. Actions: [fold] [call]"
+
+
+def test_cards_are_shown_at_a_showdown_only():
+    game = dealt(("Q", "K"))
+    game.step("bet")
+    game.step("fold")
+    assert game.observe("first_0")["text"] == "Moves: bet, fold. first_0 wins 1."
+    game = dealt(("Q", "K"))
+    game.step("bet")
+    game.step("call")
+    assert game.observe("first_0")["text"] == "Moves: bet, call. Cards: Q, K. second_0 wins 2."
+
+
+def test_an_illegal_reply_loses_two_chips_at_once():
+    game = dealt(("Q", "K"))
+    game.step("fold")
+    assert game.rewards == {"first_0": -2.0, "second_0": 2.0}
+    assert game.ending == "forfeit"
+
+
+def test_all_six_deals_come_equally_often():
+    game, seen = make("kuhn_poker"), {}
+    for seed in range(3000):
+        game.reset(seed=seed)
+        cards = "".join(game.card.values())
+        seen[cards] = seen.get(cards, 0) + 1
+    assert len(seen) == 6
+    assert all(abs(count - 500) < 90 for count in seen.values())  # over four standard deviations
