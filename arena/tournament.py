@@ -1,0 +1,330 @@
+"""Tournaments: everybody meets everybody, in every seat, on the same deals."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from itertools import combinations, combinations_with_replacement
+from typing import Any, NamedTuple
+
+from omegaconf import MISSING
+from rich.table import Table
+from rich.text import Text
+
+from arena.agent import Agent
+from arena.game import Game
+from arena.make import GameConfig, make
+from arena.play import play
+from arena.ratings import TASK, Rating, Ratings, ordered
+from arena.seeding import derive
+from arena.store import Store
+from arena.terminal import one_line
+from arena.types import RATED, Episode, Match
+
+Entrant = Callable[[str], Agent]  # makes the agent that plays a given role of the game
+
+
+@dataclass(frozen=True)
+class EntrantConfig:
+    """Who takes part. `agent` is a word as on the command line: random, oracle, MODEL@ROLE, an exported folder.
+
+    `seats` has another word for single roles of the game, as in `{first: runs/a/export}`.
+    """
+
+    name: str = MISSING
+    agent: str = MISSING
+    seats: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TournamentConfig:
+    """A round robin: `rounds` deals a pairing, each played in every rotation of the seats; `concurrency` at once.
+
+    A match that takes longer than `patience` seconds (0: no limit) ends as infra.
+    """
+
+    name: str = MISSING
+    seed: int = 0
+    rounds: int = 20
+    concurrency: int = 64
+    patience: float = 0.0
+    game: GameConfig = field(default_factory=GameConfig)
+    entrants: list[EntrantConfig] = field(default_factory=list)
+
+
+class Pairing(NamedTuple):
+    """One match to be played: the entrant at every seat, and the seed of the deal."""
+
+    id: str
+    seats: Mapping[str, str]
+    deal: int
+
+
+class Cell(NamedTuple):
+    """The mean score of an entrant over `n` matches with another one."""
+
+    mean: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Standings:
+    """How it ended. `ratings` are best first; `payoff[a, b]` is what `a` scored where it met (or sat with) `b`."""
+
+    name: str
+    game: str
+    ratings: tuple[Rating, ...]
+    payoff: Mapping[tuple[str, str], Cell]
+    endings: Mapping[str, int]
+
+    @property
+    def matches(self) -> int:
+        return sum(self.endings.values())
+
+    def table(self) -> Table:
+        """The ratings, and beside them the mean score against every entrant; for a rich console."""
+        table = Table(
+            title=Text(one_line(f"{self.name}: {self.game}, {self._counts()}")), title_justify="left", box=None
+        )
+        table.add_column("agent")
+        names = [rating.agent for rating in self.ratings]
+        for heading in ("low", "mu", "sigma", "matches", *names):
+            table.add_column(Text(one_line(heading)), justify="right")
+        for rating in self.ratings:
+            numbers = [f"{rating.low:.2f}", f"{rating.mu:.2f}", f"{rating.sigma:.2f}", str(rating.matches)]
+            met = [self.payoff.get((rating.agent, other)) for other in names]
+            scores = [f"{cell.mean:+.3f}" if cell else "" for cell in met]
+            table.add_row(*(Text(one_line(cell)) for cell in (rating.agent, *numbers, *scores)))
+        return table
+
+    def _counts(self) -> str:
+        return f"{self.matches} matches ({', '.join(f'{n} {ending}' for ending, n in sorted(self.endings.items()))})"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "game": self.game,
+            "matches": self.matches,
+            "endings": dict(self.endings),
+            "ratings": [{**asdict(rating), "low": rating.low} for rating in self.ratings],
+            "payoff": [{"agent": a, "other": b, "mean": c.mean, "n": c.n} for (a, b), c in self.payoff.items()],
+        }
+
+
+# -- who meets whom ------------------------------------------------------------------------------------------------
+
+
+def schedule(entrants: Iterable[str], game: GameConfig, rounds: int, seed: int, name: str = "main") -> list[Pairing]:
+    """All matches of a round robin; ids and deals follow from the arguments alone.
+
+    An entrant takes a whole team of the game, or a single seat where the game is cooperative; there it also sits with
+    itself. All rotations of one pairing share a deal. Raises ValueError where the entrants don't fill the game.
+    """
+    names = list(entrants)
+    rules = make(game.name, **game.params)
+    _refuse(names, rules, rounds)
+    meet = combinations_with_replacement if rules.info.cooperative else combinations
+    places = _places(rules)
+    what = (name, game.name, json.dumps(game.params, sort_keys=True), seed)
+    found = []
+    for met in meet(names, len(places)):
+        for number in range(rounds):
+            deal = derive(*what, "deal", *met, number)
+            for turned in dict.fromkeys((*met[i:], *met[:i]) for i in range(len(met))):
+                seats = {seat: entrant for place, entrant in zip(places, turned, strict=True) for seat in place}
+                found.append(Pairing(f"{name}-{derive(*what, 'match', *turned, number):016x}", seats, deal))
+    return found
+
+
+def _places(game: Game) -> list[tuple[str, ...]]:
+    """What an entrant takes: the seats of a team, or one seat in a cooperative game."""
+    return [(seat,) for seat in game.possible_agents] if game.info.cooperative else [tuple(t) for t in game.teams()]
+
+
+def _refuse(names: list[str], game: Game, rounds: int) -> None:
+    """Raise ValueError, with the remedy, for a tournament that can't be played or rated."""
+    if rounds < 1:
+        raise ValueError(f"rounds is {rounds}: play at least 1")
+    for entrant in names:
+        if not entrant or entrant.startswith(TASK) or names.count(entrant) > 1:
+            raise ValueError(
+                f"entrant {entrant!r}: give every entrant a name of its own, which does not begin with {TASK!r}"
+            )
+    info = game.info
+    if info.cooperative and info.par is None:
+        raise ValueError(f"{game} has no par: a cooperative team is rated against the return that good play reaches")
+    if not info.cooperative and not info.zero_sum and len(game.roles) > 1:
+        raise ValueError(
+            f"{game} is not zero-sum: the returns of {', '.join(game.roles)} can't be held against each other"
+        )
+    needed = 1 if info.cooperative else len(game.teams())
+    if len(names) < needed:
+        raise ValueError(
+            f"{game} is played by {needed}, but there are {len(names)} entrants: {', '.join(names) or 'none'}"
+        )
+
+
+def match_of(episode: Episode, game: Game, *, id: str = "", pool: str = "main") -> Match:
+    """The match that an episode was, for ratings: teams score the mean return of their seats.
+
+    A cooperative team plays the task, which scores the game's par. An episode that could not be scored has no scores.
+    """
+    teams = [tuple(episode.agents[seat] for seat in team) for team in game.teams()]
+    roles = [tuple(seat.rpartition("_")[0] for seat in team) for team in game.teams()]
+    returns = [[episode.returns[seat] for seat in team] for team in game.teams()]
+    scores = [sum(r for r in team if r is not None) / len(team) for team in returns if None not in team]
+    if game.info.cooperative:
+        if game.info.par is None:
+            raise ValueError(
+                f"{game} has no par: a cooperative team is rated against the return that good play reaches"
+            )
+        teams.append((f"{TASK}{episode.task.id if episode.task else game}",))
+        roles.append(("",))
+        scores.append(game.info.par)
+    whole = len(scores) == len(teams)
+    return Match(
+        id=id or episode.id,
+        game=episode.game,
+        teams=tuple(teams),
+        scores=tuple(scores) if whole else (),
+        roles=tuple(roles),
+        ending=episode.ending if whole else "infra",
+        pool=pool,
+        episodes=(episode.id,),
+    )
+
+
+# -- the play ------------------------------------------------------------------------------------------------------
+
+
+async def round_robin(
+    entrants: Mapping[str, Entrant],
+    game: GameConfig,
+    rounds: int,
+    seed: int,
+    store: Store | None = None,
+    *,
+    name: str = "main",
+    concurrency: int = 64,
+    patience: float = 0.0,
+    tick: Callable[[int], object] | None = None,
+) -> Standings:
+    """Play what `schedule` says, and rate it. `name` is the pool, and what the matches are known by in the store.
+
+    Matches that the store has are not played again, except those that ended as infra; every other is stored as soon as
+    it is over, so that an interrupted tournament goes on with the same call. An agent that raises costs one match.
+    `tick` is told the number of matches done.
+    """
+    if concurrency < 1:
+        raise ValueError(f"concurrency is {concurrency}: at least one match must be under way")
+    pairings = schedule(entrants, game, rounds, seed, name)
+    known = {match.id: match for match in store.log(name) if match.ending != "infra"} if store else {}
+    done = {pairing.id: known[pairing.id] for pairing in pairings if pairing.id in known}
+    waiting = iter([pairing for pairing in pairings if pairing.id not in done])
+    rules = make(game.name, **game.params)
+    agents = {(n, role): entrant(role) for n, entrant in entrants.items() for role in rules.roles}
+
+    async def work() -> None:
+        table = make(game.name, **game.params)
+        for pairing in waiting:
+            seats = {seat: agents[n, seat.rpartition("_")[0]] for seat, n in pairing.seats.items()}
+            match, episodes = await _one(table, pairing, seats, (seed,), name, patience or None)
+            if store is not None:
+                store.add(match, episodes)
+            done[match.id] = match
+            if tick is not None:
+                tick(len(done))
+
+    workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(pairings) - len(done)))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    return _stand(entrants, str(rules), done, store, name)
+
+
+async def _one(
+    game: Game, pairing: Pairing, seats: Mapping[str, Agent], stream: tuple[int, ...], pool: str, patience: float | None
+) -> tuple[Match, list[Episode]]:
+    """The match of a pairing with its episode; without one if it ran out of time."""
+    try:
+        episode = await asyncio.wait_for(play(game, seats, seed=pairing.deal, id=pairing.id, stream=stream), patience)
+    except TimeoutError:
+        teams = tuple(tuple(pairing.seats[seat] for seat in team) for team in game.teams())
+        return Match(pairing.id, str(game), teams, (), ending="infra", pool=pool), []
+    episode = replace(episode, agents=dict(pairing.seats))  # what an entrant's agents call themselves is their business
+    return match_of(episode, game, id=pairing.id, pool=pool), [episode]
+
+
+def _stand(
+    entrants: Iterable[str], game: str, matches: Mapping[str, Match], store: Store | None, name: str
+) -> Standings:
+    """Rate in the order of ids, so that it doesn't matter which match was finished first; entrants don't learn."""
+    names = list(entrants)
+    log = [matches[id] for id in sorted(matches)]
+    ratings = Ratings.rebuild(log, frozen=names)
+    if store is not None:
+        store.rate(ratings)
+    table = ordered(ratings.rating(entrant, name) for entrant in names)
+    endings = Counter(match.ending for match in log)
+    return Standings(name, game, tuple(table), payoff(log), dict(sorted(endings.items())))
+
+
+def payoff(matches: Iterable[Match]) -> dict[tuple[str, str], Cell]:
+    """The mean score of `a` against `b`, or beside it where the team plays a task; rated matches only."""
+    sums: dict[tuple[str, str], list[float]] = {}
+    for match in matches:
+        if match.ending not in RATED:
+            continue
+        cooperative = any(agent.startswith(TASK) for team in match.teams for agent in team)
+        for i, (team, score) in enumerate(zip(match.teams, match.scores, strict=True)):
+            if cooperative:
+                met = {
+                    (a, b) for k, a in enumerate(team) for j, b in enumerate(team) if j != k and not a.startswith(TASK)
+                }
+            else:
+                met = {(a, b) for a in team for j, other in enumerate(match.teams) if j != i for b in other}
+            for pair in met:
+                sums.setdefault(pair, []).append(float(score))
+    return {pair: Cell(sum(scores) / len(scores), len(scores)) for pair, scores in sorted(sums.items())}
+
+
+async def run(
+    config: TournamentConfig,
+    agent: Callable[[str], Agent],
+    store: Store | None = None,
+    tick: Callable[[int], object] | None = None,
+) -> Standings:
+    """Play a config; `agent` makes an agent of its word, as `Cast.agent` does."""
+
+    def entrant(who: EntrantConfig) -> Entrant:
+        return lambda role: agent(who.seats.get(role, who.agent))
+
+    names = [who.name for who in config.entrants]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"two entrants are called {twice[0]!r}: give every entrant a name of its own")
+    roles = list(make(config.game.name, **config.game.params).roles)
+    for who in config.entrants:
+        for role in who.seats:
+            if role not in roles:
+                near = difflib.get_close_matches(role, roles, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(roles)}"
+                raise ValueError(f"entrant {who.name!r}: {config.game.name} has no role {role!r}: {hint}")
+    return await round_robin(
+        {who.name: entrant(who) for who in config.entrants},
+        config.game,
+        config.rounds,
+        config.seed,
+        store,
+        name=config.name,
+        concurrency=config.concurrency,
+        patience=config.patience,
+        tick=tick,
+    )
