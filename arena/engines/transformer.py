@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -51,6 +53,13 @@ class _Linear:
                 out = None if self.weight is self.base else self.weight
                 self.weight = torch.addmm(self.base.detach(), b.detach(), a.detach(), alpha=scale, out=out)
 
+    def frozen(self) -> _Linear:
+        twin = copy.copy(self)
+        twin.weight, twin.lora = self.weight.detach().clone(), None
+        twin.bias = None if self.bias is None else self.bias.detach().clone()
+        twin.base = twin.weight
+        return twin
+
     def __call__(self, x: Tensor) -> Tensor:
         if self.lora is None or not torch.is_grad_enabled():
             return F.linear(x, self.weight, self.bias)
@@ -65,12 +74,26 @@ class _Layer:
         self.q, self.k, self.v, self.o = (
             _Linear(getattr(attention, f"{name}_proj"), adapter) for name in ("q", "k", "v", "o")
         )
-        self.gate, self.up, self.down = (_Linear(getattr(mlp, f"{name}_proj"), adapter) for name in ("gate", "up", "down"))
+        self.gate, self.up, self.down = (
+            _Linear(getattr(mlp, f"{name}_proj"), adapter) for name in ("gate", "up", "down")
+        )
         self.norm_attention: Tensor = module.input_layernorm.weight
         self.norm_mlp: Tensor = module.post_attention_layernorm.weight
         self.norm_q: Tensor | None = attention.q_norm.weight if hasattr(attention, "q_norm") else None
         self.norm_k: Tensor | None = attention.k_norm.weight if hasattr(attention, "k_norm") else None
-        self.linears = (self.q, self.k, self.v, self.o, self.gate, self.up, self.down)
+
+    @property
+    def linears(self) -> tuple[_Linear, ...]:
+        return self.q, self.k, self.v, self.o, self.gate, self.up, self.down
+
+    def frozen(self) -> _Layer:
+        twin = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, _Linear):
+                setattr(twin, name, value.frozen())
+            elif value is not None:
+                setattr(twin, name, value.detach().clone())
+        return twin
 
 
 class Cache:
@@ -140,12 +163,43 @@ class Transformer:
             for linear in layer.linears:
                 linear.merge()
 
+    def frozen(self) -> Transformer:
+        """A copy of the weights as they are now, adapters merged, that no optimizer step can change."""
+        twin = copy.copy(self)
+        for name in ("embedding", "norm", "head"):
+            setattr(twin, name, getattr(self, name).detach().clone())
+        if self.head is self.embedding:
+            twin.head = twin.embedding
+        twin.layers = [layer.frozen() for layer in self.layers]
+        return twin
+
+    def weights(self) -> dict[str, Tensor]:
+        """Every weight of the forward pass by name, adapters merged."""
+        found = {"embedding": self.embedding, "norm": self.norm, "head": self.head}
+        for i, layer in enumerate(self.layers):
+            for name, value in vars(layer).items():
+                if isinstance(value, _Linear):
+                    found[f"{i}.{name}"] = value.weight
+                    if value.bias is not None:
+                        found[f"{i}.{name}.bias"] = value.bias
+                elif value is not None:
+                    found[f"{i}.{name}"] = value
+        return found
+
+    def put(self, weights: Mapping[str, Tensor]) -> None:
+        """Take the values of `weights`, named as by the method of that name."""
+        with torch.no_grad():
+            for name, weight in self.weights().items():
+                weight.copy_(weights[name])
+
     @property
     def parameters_per_token(self) -> int:
         """Weights that one forwarded token is multiplied with, without the head."""
         return sum(linear.weight.numel() for layer in self.layers for linear in layer.linears)
 
-    def forward(self, ids: Tensor, positions: Tensor, plan: Plan, cache: Cache | None = None, slots: Tensor | None = None) -> Tensor:
+    def forward(
+        self, ids: Tensor, positions: Tensor, plan: Plan, cache: Cache | None = None, slots: Tensor | None = None
+    ) -> Tensor:
         """Final hidden states [N, D] of N tokens (ids, positions int64 [N]) that attend as `plan` says.
 
         With a cache the tokens' keys and values are put into `slots` int64 [N], and the keys of the plan are slots of it;

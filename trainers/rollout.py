@@ -1,0 +1,77 @@
+"""The games of one step: who sits where, what is dealt, and all of it played at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+from arena.agent import Agent, LLMAgent
+from arena.cast import Cast
+from arena.chat import Chat
+from arena.engines import Engine
+from arena.make import make
+from arena.play import Job, play_many
+from arena.seeding import derive
+from arena.types import Episode
+from roles import Role
+from roles import load as load_role
+from trainers.config import TrainConfig
+
+POLICY = "policy"  # the word for the agent that learns
+
+
+class Rollout:
+    """Plays the games of a run; `roles` are those of the learning seats, `agents` sit by role."""
+
+    def __init__(self, config: TrainConfig, engine: Engine, chat: Chat):
+        self.config, self.engine, self.chat = config, engine, chat
+        self.game = make(config.game.name, **config.game.params)
+        missing = [role for role in self.game.roles if role not in config.seats]
+        if missing:
+            raise ValueError(f"seats has nobody for {', '.join(missing)} of {config.game.name}: add seats.{missing[0]}")
+        self.roles: dict[str, Role] = {}
+        self.agents: dict[str, Agent] = {}
+        cast = Cast()
+        for name, seat in config.seats.items():
+            role = load_role(seat.role, **seat.changes)
+            if seat.agent == POLICY:
+                self.roles[name] = role
+                self.agents[name] = self.agent(name)
+            else:
+                self.agents[name] = cast.agent(seat.agent)
+
+    @property
+    def learning(self) -> list[str]:
+        """The roles whose seats are trained."""
+        return [name for name, role in self.roles.items() if role.train]
+
+    def agent(self, role: str, policy: str = "live", temperature: float | None = None) -> LLMAgent:
+        """The model in a seat of `role`, as in training or at another temperature."""
+        own = self.roles[role]
+        if temperature is not None:
+            own = replace(own, sampling=replace(own.sampling, temperature=temperature))
+        return LLMAgent(policy, own, self.engine, self.chat, policy, self.config.rollout.score_options)
+
+    def team(self, policy: str) -> Mapping[str, Agent]:
+        """Another policy in every seat that learns; the other seats as they are."""
+        return {name: self.agent(name, policy) if name in self.roles else agent for name, agent in self.agents.items()}
+
+    def jobs(self, step: int) -> list[Job]:
+        """The games of a step: every deal `samples` times, each with random numbers of its own."""
+        config = self.config
+        return [
+            Job(
+                make(config.game.name, **config.game.params),
+                self.agents,
+                seed=derive(config.seed, step, deal),
+                stream=(config.seed, step, sample),
+            )
+            for deal in range(config.rollout.deals)
+            for sample in range(config.rollout.samples)
+        ]
+
+    def play(self, step: int) -> list[Episode]:
+        """The episodes of a step, in the order of the jobs."""
+        jobs = self.jobs(step)
+        return asyncio.run(play_many(jobs, concurrency=len(jobs)))

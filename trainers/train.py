@@ -1,0 +1,300 @@
+"""The training loop: play, give credit, take one step, look, save; killed anywhere, it goes on as if nothing had been."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import platform
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.metadata import version as installed
+from pathlib import Path
+from types import FrameType
+from typing import Any, Protocol
+
+import torch
+
+from arena import config as configs
+from arena import solve
+from arena.chat import Chat
+from arena.engines import models
+from arena.engines.torch import TorchEngine
+from arena.store import Store
+from arena.types import Episode, Match
+from trainers import checkpoint, probe
+from trainers.baselines import Baselines
+from trainers.batch import make_batch
+from trainers.config import TrainConfig
+from trainers.credit import credit
+from trainers.learner import Learner, Update, adapted
+from trainers.rollout import Rollout
+from trainers.rows import all_rows
+from trainers.speed import gemm_rate
+
+KEPT = 2  # episodes a step whose words go into the store
+SHOWN = ("illegal", "nash_conv", "accuracy", "entropy", "tok/s", "gemm")
+
+
+class TrainingStopped(RuntimeError):
+    """The run can't go on, and why; what is saved stays."""
+
+
+class Tick(Protocol):
+    """Hears of progress: steps done and the figures to show."""
+
+    def __call__(self, done: int, figures: Mapping[str, float | str] | None = None) -> None: ...
+
+
+def run(config: TrainConfig, folder: Path, tick: Tick = lambda done, figures=None: None) -> Path:
+    """Train until `config.steps`; the folder. An earlier part of the same run in it is gone on with.
+
+    Raises ConfigError if another config has been run there, TrainingStopped if nothing can be learned, and
+    KeyboardInterrupt after Ctrl-C once the step under way is saved.
+    """
+    claim(config, folder)
+    with Store(folder / "store.db") as store:
+        store.start(config.name, "train", json.loads(json.dumps(_plain(config))))
+        training = Training(config, folder, store)
+        training.resume()
+        with _interrupts() as interrupted:
+            while training.step < config.steps:
+                figures = training.advance()
+                tick(training.step, figures)
+                last = training.step == config.steps
+                if last or interrupted() or training.step % config.save_every == 0:
+                    training.save()
+                if interrupted():
+                    raise KeyboardInterrupt(f"saved at step {training.step}")
+    return folder
+
+
+def claim(config: TrainConfig, folder: Path) -> None:
+    """Make the folder this run's own, or see that it is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "config.yaml"
+    if path.exists():
+        before = configs.load(TrainConfig, path)
+        differing = configs.difference(before, config)
+        if differing:
+            raise configs.ConfigError(
+                f"another config was run here; it differs in {', '.join(differing)}",
+                str(folder),
+                remedy="give --folder",
+            )
+        return
+    configs.save(config, path)
+    facts = {
+        "packages": {name: installed(name) for name in ("torch", "transformers", "numpy", "pettingzoo")},
+        "python": platform.python_version(),
+        "machine": {"processor": platform.machine(), "cores": os.cpu_count(), "system": platform.system()},
+        "seed": config.seed,
+        "model": config.model,
+    }
+    (folder / "manifest.json").write_text(json.dumps(facts, indent=1) + "\n")
+
+
+class Training:
+    """A run in memory: policy, optimizer, engine and everything that a checkpoint holds."""
+
+    def __init__(self, config: TrainConfig, folder: Path, store: Store):
+        self.config, self.folder, self.store = config, folder, store
+        torch.set_num_threads(config.threads)
+        model, tokenizer = models.load(models.find(config.model))
+        self.learner = Learner(adapted(model, config.lora, config.seed), config.optim, config.loss, config.steps)
+        self.engine = TorchEngine(self.learner.transformer)
+        self.rollout = Rollout(config, self.engine, Chat(tokenizer))
+        self.baselines = Baselines()
+        self.step = 0
+        self.empty = 0
+        self.tree = solve.tree(self.rollout.game) if config.probe.exploitability else None
+        self.evaluate = _function(config.probe.evaluate) if config.probe.evaluate else None
+        self.peak = gemm_rate(self.learner.transformer.device)
+
+    # -- one step --------------------------------------------------------------------------------------------------
+
+    def advance(self) -> dict[str, float]:
+        """Play and learn one step; the figures to show."""
+        started, before = time.perf_counter(), self.engine.usage.copy()
+        measured = self._probe()
+        episodes = self.rollout.play(self.step)
+        self._refuse_broken(episodes)
+        played = time.perf_counter()
+        metrics, updates = self._learn(episodes)
+        metrics = {**measured, **metrics}
+        used = self.engine.usage.since(before)
+        seconds = time.perf_counter() - started
+        flops = used.flops + sum(update.flops for update in updates)
+        metrics |= {
+            "perf/rollout_seconds": played - started,
+            "perf/update_seconds": sum(update.seconds for update in updates),
+            "perf/tokens_per_second": (used.prompt + used.sampled) / max(used.seconds, 1e-9),
+            "perf/gemm_share": flops / (seconds * self.peak),
+        }
+        self._record(metrics, episodes)
+        self.step += 1
+        return self._shown(metrics)
+
+    def _learn(self, episodes: list[Episode]) -> tuple[dict[str, float], list[Update]]:
+        config = self.config
+        forfeits = {str(self.rollout.game): self.rollout.game.info.forfeit}
+        given = credit(episodes, self.rollout.learning, config.credit, self.baselines, forfeits)
+        held = bool(config.loss.entropy or config.loss.kl or config.loss.magnet)
+        rows, counts = all_rows(episodes, given, version=self.engine.version(), regularised=held)
+        metrics: dict[str, float] = {**given.counters, **counts}
+        metrics["illegal"] = sum(episode.illegal for episode in episodes) / len(episodes)
+        updates: list[Update] = []
+        if rows:
+            batch = make_batch(rows, config.loss.normalisation, config.loss.constant)
+            updates = [self.learner.update(batch) for _ in range(config.loss.updates)]
+            self.engine.renew("live", self.engine.version() + 1)
+            first = updates[0]
+            metrics |= first.stats | {"loss": first.loss, "gradient_norm": first.gradient_norm}
+            metrics |= {"learning_rate": first.learning_rate, "update_tokens": float(first.tokens)}
+            self.empty = 0
+        else:
+            self.empty += 1
+            if self.empty >= config.max_empty:
+                raise TrainingStopped(
+                    f"{self.empty} steps in a row gave nothing to learn from: all returns of each group are equal; "
+                    "play more samples a deal, or make the game easier or harder"
+                )
+        return metrics, updates
+
+    def _probe(self) -> dict[str, float]:
+        """What the policy of this step is, before it is changed."""
+        found: dict[str, float] = {}
+        due = self.config.probe.every and self.step % self.config.probe.every == 0
+        if self.tree is not None:
+            agents = {role: self.rollout.agent(role) for role in self.rollout.game.roles if role in self.rollout.roles}
+            if len(agents) == len(self.rollout.game.roles):
+                table = asyncio.run(probe.strategy(self.tree, agents, canonical=True))
+                found |= probe.summary(self.tree, table)
+        if self.evaluate is not None and due:
+            found |= asyncio.run(self.evaluate(self.rollout.agent))
+        return found
+
+    @staticmethod
+    def _refuse_broken(episodes: list[Episode]) -> None:
+        broken = [episode for episode in episodes if episode.ending == "infra"]
+        if 2 * len(broken) > len(episodes):
+            raise TrainingStopped(f"{len(broken)} of {len(episodes)} games broke; the first: {broken[0].reason}")
+
+    def _record(self, metrics: Mapping[str, float], episodes: list[Episode]) -> None:
+        with (self.folder / "metrics.jsonl").open("a") as file:
+            file.write(json.dumps({"step": self.step, **metrics}) + "\n")
+        self.store.metric(self.config.name, self.step, metrics)
+        game = self.rollout.game
+        for i, episode in enumerate(episodes[:KEPT]):
+            teams = game.teams()
+            scores = [sum(episode.returns[seat] or 0.0 for seat in team) for team in teams]
+            match = Match(
+                id=f"{self.config.name}-{self.step}-{i}",
+                game=episode.game,
+                teams=tuple(tuple(episode.agents[seat] for seat in team) for team in teams),
+                scores=tuple(scores),
+                roles=tuple(tuple(seat.rpartition("_")[0] for seat in team) for team in teams),
+                ending=episode.ending,
+                pool="train",
+                episodes=(episode.id,),
+            )
+            self.store.add(match, [episode])
+
+    def _shown(self, metrics: Mapping[str, float]) -> dict[str, float]:
+        names = {"entropy": "decision/entropy" if "decision/entropy" in metrics else "token/entropy"}
+        names |= {"tok/s": "perf/tokens_per_second", "gemm": "perf/gemm_share"}
+        shown = {name: metrics[names.get(name, name)] for name in SHOWN if names.get(name, name) in metrics}
+        return {**shown, **{k: v for k, v in metrics.items() if k.startswith("return/")}}
+
+    # -- keeping it ------------------------------------------------------------------------------------------------
+
+    def save(self) -> Path:
+        """Write a checkpoint of everything that the next step depends on; the middle and the last one stay."""
+        moments, groups = checkpoint.pack_optimizer(self.learner.optimizer)
+        random_state, random_tensors = checkpoint.rng_state()
+        tensors = {"weights": self.learner.parameters, "optimizer": moments, "random": random_tensors}
+        if self.learner.magnet is not None:
+            tensors["magnet"] = self.learner.magnet.weights()
+        state = {
+            "optimizer": groups,
+            "random": random_state,
+            "baselines": self.baselines.state(),
+            "learner_step": self.learner.step,
+            "version": self.engine.version(),
+            "empty": self.empty,
+        }
+        pinned = (self.config.steps // 2 // self.config.save_every * self.config.save_every, self.config.steps)
+        return checkpoint.save(self.folder / "checkpoints", self.step, tensors, state, keep=KEPT, pinned=pinned)
+
+    def resume(self) -> None:
+        """Go back to the newest whole checkpoint, if there is one; forget what was logged after it."""
+        path, problems = checkpoint.latest(self.folder / "checkpoints")
+        for problem in problems:
+            self.store.event(self.config.name, "checkpoint passed over", {"reason": problem})
+        if path is not None:
+            self.restore(checkpoint.load(path))
+        metrics = self.folder / "metrics.jsonl"
+        if metrics.exists():
+            lines = metrics.read_text().splitlines()
+            kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] < self.step]
+            metrics.write_text("".join(line + "\n" for line in kept))
+
+    def restore(self, saved: checkpoint.Checkpoint) -> None:
+        """Become what `saved` was taken of."""
+        load_weights(self.learner.parameters, saved)
+        checkpoint.unpack_optimizer(self.learner.optimizer, saved.tensors["optimizer"], saved.state["optimizer"])
+        checkpoint.set_rng_state(saved.state["random"], saved.tensors["random"])
+        if self.learner.magnet is not None:
+            self.learner.magnet.put(saved.tensors["magnet"])
+        self.baselines.load(saved.state["baselines"])
+        self.learner.step = int(saved.state["learner_step"])
+        self.empty = int(saved.state["empty"])
+        self.step = saved.step
+        self.engine.renew("live", int(saved.state["version"]))
+
+
+def load_weights(parameters: Mapping[str, torch.nn.Parameter], saved: checkpoint.Checkpoint) -> None:
+    """Copy the saved weights into parameters of the same names; raises ValueError if the names differ."""
+    found = saved.tensors["weights"]
+    if found.keys() != parameters.keys():
+        strange = sorted(found.keys() ^ parameters.keys())[0]
+        raise ValueError(f"step {saved.step} was saved of another model or LoRA: {strange!r} is in one of them only")
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(found[name])
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Within it the first Ctrl-C is only noted; the second one raises at once."""
+    noted: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if noted:
+            raise KeyboardInterrupt
+        noted.append(number)
+
+    try:
+        before = signal.signal(signal.SIGINT, note)
+    except ValueError:  # not in the main thread, where signals go: then Ctrl-C isn't ours
+        yield lambda: False
+        return
+    try:
+        yield lambda: bool(noted)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _function(entry: str) -> Callable[..., Any]:
+    module, _, name = entry.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
+
+
+def _plain(config: TrainConfig) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(config)
