@@ -116,7 +116,7 @@ def separate(tensors: Tensors) -> dict[str, Tensor]:
 
 
 def refuse_lossy(value: Any, where: str = "state") -> None:
-    """Raise TypeError for what JSON changes: keys that are not text, and foreign types (but tuples may become lists)."""
+    """Raise TypeError for what JSON changes: keys that aren't text, and foreign types (tuples may become lists)."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
@@ -174,7 +174,7 @@ def parameters(optimizer: torch.optim.Optimizer) -> list[torch.nn.Parameter]:
 
 
 def rng_state(**own: Generators) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The random states of python, numpy and torch in this process, and of `own` generators: JSON, and uint8 tensors."""
+    """The random states of python, numpy and torch in this process and of `own` generators: JSON, uint8 tensors."""
     state: dict[str, Any] = {"python": random.getstate(), "numpy": to_json(np.random.get_state(legacy=False))}
     tensors = {"torch": torch.random.get_rng_state()}
     for name, generator in own.items():
