@@ -43,6 +43,7 @@ def build() -> App:
         learn.evaluate,
         learn.export,
         play.play,
+        play.tournament,
         play.replay,
     )
     for verb in (*verbs, look.games, look.roles, look.doctor):

@@ -57,7 +57,7 @@ def find(name: str, kind: str = "") -> Path:
         if (library() / f"{known}.yaml").is_file() and known in names():
             return library() / f"{known}.yaml"
     shipped = names(kind)
-    beside = [str(path) for path in Path(name).parent.glob("*.y*ml")]
+    beside = [str(path) for path in Path(name).parent.glob("*.y*ml") if path.is_file()]
     meant = {**{known.rpartition("/")[2]: known for known in shipped}, **{word: word for word in (*shipped, *beside)}}
     near = meant.get(nearest(bare, list(meant))) or meant.get(nearest(name, beside), "")
     raise ConfigError(f"config {name!r} not found", near=near, remedy=f"there are {', '.join(shipped) or 'none'}")
@@ -111,6 +111,8 @@ def keys(schema: Any, prefix: str = "") -> Iterator[str]:
             yield from keys(hints[field.name], f"{prefix}{field.name}.")
     elif typing.get_origin(schema) is dict:
         yield from keys(typing.get_args(schema)[1], f"{prefix}<name>.")
+    elif typing.get_origin(schema) is list:
+        yield from keys(typing.get_args(schema)[0], f"{prefix}<i>.")
 
 
 def _check(kind: Any, value: Any, key: str, where: str, root: type) -> None:

@@ -89,11 +89,12 @@ class Ticker:
             self.first = done
         if done >= self.total or done == self.first or now - self.told >= self.every:
             self.told = now
-            note(f"{self.title} {done}/{self.total}  {shown}{self._left(done, now)}")
+            parts = (f"{self.title} {done}/{self.total}", shown, self._left(done, now))
+            note("  ".join(part for part in parts if part))
 
     def _left(self, done: int, now: float) -> str:
         ahead, behind = self.total - done, done - (self.first or 0)
-        return f"  {(now - self.begun) / behind * ahead:.0f} s left" if ahead > 0 and behind > 0 else ""
+        return f"{(now - self.begun) / behind * ahead:.0f} s left" if ahead > 0 and behind > 0 else ""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

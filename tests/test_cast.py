@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -130,6 +131,50 @@ def test_a_match_or_store_that_is_not_there_is_one_line(capsys, stored):
     assert "match 'm-0002' is not in run/store.db: did you mean 'm-0001'?" in capsys.readouterr().err
     assert main(["replay", "walk"]) == FAILED
     assert capsys.readouterr().err.startswith("error: there is no store: name the store.db of a run: walk")
+
+
+TABLE = """
+name: small
+rounds: 3
+game: {name: nim, params: {heaps: [1, 2]}}
+entrants: [{name: chance, agent: random}, {name: perfect, agent: oracle}]
+"""
+
+
+def standings(capsys, *words):
+    assert main(["tournament", "small.yaml", "--json", *words]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_tournament_is_played_rated_and_goes_on(capsys):
+    Path("small.yaml").write_text(TABLE)
+    first = standings(capsys)
+    assert first["matches"] == 6
+    assert first["ratings"][0]["agent"] == "perfect"
+    assert standings(capsys) == first
+    assert standings(capsys, "rounds=4")["matches"] == 8
+    assert json.loads(Path("runs/small/report.json").read_text())["matches"] == 8
+    assert main(["tournament", "small.yaml"]) == 0
+    assert "small: nim, 6 matches (6 over)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["seed=1"], "another config was run here: seed: 0 -> 1: runs/small: give --folder another one"),
+        (["rouns=1"], "unknown key 'rouns': command line, 'rouns=1': did you mean rounds?"),
+        (["rounds=0"], "rounds is 0: play at least 1"),
+        (["name=../up"], "name '../up' can't name a folder"),
+        (["entrants=[{name: a, agent: rnadom},{name: b, agent: random}]"], "agent 'rnadom' not found: did you mean"),
+        (["entrants=[{nam: a}]"], "unknown key 'entrants[0].nam': command line, 'entrants=[{nam: a}]': did you mean"),
+        (["entrants=[]"], "nim is played by 2, but there are 0 entrants"),
+    ],
+)
+def test_a_tournament_that_cannot_be_played_is_one_line(capsys, words, line):
+    Path("small.yaml").write_text(TABLE)
+    standings(capsys)
+    assert main(["tournament", "small.yaml", *words]) == MISUSED
+    assert capsys.readouterr().err.startswith(f"error: {line}")
 
 
 def test_a_hostile_reply_is_shown_as_text(capsys):

@@ -17,7 +17,7 @@ from arena.commands import learn
 ROOT = Path(__file__).parent.parent
 VERBS = [
     *("demo", "train", "evaluate", "export", "games", "roles", "doctor"),
-    *("play", "replay", "model pull", "model find", "new game"),
+    *("play", "tournament", "replay", "model pull", "model find", "new game"),
 ]
 RUN = """
 name: cards

@@ -8,11 +8,12 @@ import pytest
 
 import roles
 from arena import cli, config
+from arena.tournament import TournamentConfig
 from trainers.config import TrainConfig
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-QUICK = ("games", "roles", "doctor", "play", "new")  # verbs that need no model
+QUICK = ("tournament", "games", "roles", "doctor", "play", "new")  # verbs that need no model
 
 
 def blocks(language: str) -> list:
@@ -46,13 +47,14 @@ def test_every_command_that_needs_no_model_runs(words, capsys):
     assert capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [words for words in commands() if words[0] == "train"], ids=" ".join)
+@pytest.mark.parametrize("words", [words for words in commands() if words[0] in ("train", "tournament")], ids=" ".join)
 def test_every_config_that_is_named_loads(words):
     name, *rest = words[1:]
     if name == "my_game.yaml":
         assert cli.main(["new", "game", "my_game"]) == 0
     changes = [word for word in rest if "=" in word]
-    assert config.load(TrainConfig, name, changes, kind="train").steps > 0
+    schema = TrainConfig if words[0] == "train" else TournamentConfig
+    assert config.load(schema, name, changes, kind=words[0]).name
 
 
 @pytest.mark.parametrize("text", blocks("python"))
@@ -63,7 +65,9 @@ def test_every_example_runs(text):
 @pytest.mark.parametrize("text", blocks("yaml"))
 def test_every_yaml_is_a_role_or_a_config(text):
     Path("shown.yaml").write_text(text)
-    if "game:" in text:
+    if "entrants:" in text:
+        assert config.load(TournamentConfig, "shown.yaml").entrants
+    elif "game:" in text:
         assert config.load(TrainConfig, "shown.yaml").name
     else:
         role = roles.load("shown.yaml")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import tempfile
+from collections.abc import Callable, Collection
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from arena import terminal
+from arena import config, terminal
+from arena.config import ConfigError, nearest
 
 
 class Failed(Exception):
@@ -24,3 +28,47 @@ def reach(entry: str) -> Callable[..., Any]:
 def print_json(content: Any) -> None:
     """The same listing for programs: one JSON value on stdout."""
     terminal.say(json.dumps(content, indent=1, default=str))
+
+
+# -- folders -------------------------------------------------------------------------------------------------------
+
+
+def existing_run(run: Path) -> Path:
+    """The folder, if a run was written there."""
+    if not (run / "config.yaml").is_file():
+        others = [str(path.parent) for path in run.parent.glob("*/config.yaml")]
+        remedy = f"there are {', '.join(sorted(others))}" if others else "train one first: scrimmage train"
+        raise ConfigError("no run", str(run), nearest(str(run), others), remedy)
+    return run
+
+
+def writable(folder: Path) -> None:
+    """Make the folder and write a byte into it, so that a full or read-only disk is told before the work."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"\0" * 4096)
+            os.fsync(probe.fileno())
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigError(f"can't write: {reason}", str(folder), remedy="free some space or give --folder") from error
+
+
+def run_folder(name: str) -> Path:
+    """Where a run of this name is written; a name that would lead elsewhere is refused."""
+    if Path(name).name != name or name in ("", ".", ".."):
+        raise ConfigError(f"name {name!r} can't name a folder", "name", remedy="use letters, digits and _")
+    return Path("runs") / name
+
+
+def claim(folder: Path, settings: Any, free: Collection[str] = ()) -> None:
+    """Note in the folder what is run there; refuse it if something else was. Keys in `free` may differ."""
+    writable(folder)
+    there = folder / "config.yaml"
+    if there.is_file():
+        changed = config.difference(config.load(type(settings), there), settings)
+        bound = [line for line in changed if line.partition(":")[0] not in free]
+        if bound:
+            remedy = "give --folder another one, or take these back"
+            raise ConfigError(f"another config was run here: {'; '.join(bound)}", str(folder), remedy=remedy)
+    config.save(settings, there)

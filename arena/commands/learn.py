@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from arena import config, terminal
 from arena.cast import SIMPLE, Cast
-from arena.commands import print_json, reach
+from arena.commands import existing_run, print_json, reach, run_folder, writable
 from arena.config import ConfigError, nearest
 from arena.make import make
 from roles import role as roles
@@ -61,7 +59,7 @@ def train(name: str, /, *overrides: str, folder: Path | None = None) -> None:
     """
     schema: Any = reach("trainers.config:TrainConfig")
     settings: Any = config.load(schema, name, overrides, kind="train")
-    folder = folder or Path("runs") / settings.name
+    folder = folder or run_folder(settings.name)
     validate(settings, folder)
     run = reach("trainers.train:run")
     with terminal.Ticker(settings.name, settings.steps) as tick:
@@ -162,24 +160,3 @@ def evaluator(entry: str) -> None:
     except (ImportError, AttributeError, ValueError) as error:
         remedy = "name a function as module:function"
         raise ConfigError(f"{entry!r} can't be loaded: {error}", "probe.evaluate", remedy=remedy) from error
-
-
-def existing_run(run: Path) -> Path:
-    """The folder, if a run was written there."""
-    if not (run / "config.yaml").is_file():
-        others = [str(path.parent) for path in run.parent.glob("*/config.yaml")]
-        remedy = f"there are {', '.join(sorted(others))}" if others else "train one first: scrimmage train"
-        raise ConfigError("no run", str(run), nearest(str(run), others), remedy)
-    return run
-
-
-def writable(folder: Path) -> None:
-    """Make the folder and write a byte into it, so that a full or read-only disk is told before the work."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as probe:
-            probe.write(b"\0" * 4096)
-            os.fsync(probe.fileno())
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ConfigError(f"can't write: {reason}", str(folder), remedy="free some space or give --folder") from error

@@ -12,9 +12,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from arena import config, terminal
+from arena import tournament as rooms
 from arena.agent import HumanAgent
-from arena.cast import Cast
-from arena.commands import Failed, print_json
+from arena.cast import SIMPLE, Cast
+from arena.commands import Failed, claim, print_json, run_folder
 from arena.config import ConfigError
 from arena.make import make
 from arena.play import Job, play_many, seating
@@ -103,6 +104,43 @@ def show(episode: Episode, heard: bool = False) -> None:
 
 def _rows(agents: Mapping[str, str], returns: Mapping[str, float | None]) -> list[tuple[str, str, float | str]]:
     return [(seat, agent, "" if (gain := returns[seat]) is None else gain) for seat, agent in agents.items()]
+
+
+def tournament(name: str, /, *overrides: str, folder: Path | None = None, json: bool = False) -> None:
+    """Play everybody against everybody, in every seat and on the same deals, and rate them.
+
+    The same command on the same folder resumes; with more rounds it plays only the new ones.
+
+    For example:
+
+        scrimmage tournament configs/tournament/kuhn.yaml rounds=20
+
+    Parameters
+    ----------
+    name
+        A config: a YAML file, or the name of one that comes with the package.
+    overrides
+        Changes to it, as key=value.
+    folder
+        Where it is written; runs/<name> if not given.
+    json
+        Print the standings as JSON.
+    """
+    settings = config.load(rooms.TournamentConfig, name, overrides, kind="tournament")
+    folder = folder or run_folder(settings.name)
+    pairings = rooms.schedule([e.name for e in settings.entrants], settings.game, settings.rounds, settings.seed)
+    cast = Cast()
+    words = {word for entrant in settings.entrants for word in (entrant.agent, *entrant.seats.values())}
+    for word in sorted(words - set(SIMPLE)):
+        cast.find(word)
+    claim(folder, settings, free=("rounds", "concurrency", "patience"))
+    with Store(folder / "store.db") as store, terminal.Ticker(settings.name, len(pairings)) as tick:
+        standings = asyncio.run(rooms.run(settings, cast.agent, store, tick))
+    (folder / "report.json").write_text(notation.dumps(standings.to_json(), indent=1) + "\n")
+    if json:
+        print_json(standings.to_json())
+    else:
+        terminal.out.print(standings.table())
 
 
 def replay(
