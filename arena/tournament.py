@@ -118,7 +118,9 @@ class Standings:
 # -- who meets whom ------------------------------------------------------------------------------------------------
 
 
-def schedule(entrants: Iterable[str], game: GameConfig, rounds: int, seed: int, name: str = "main") -> list[Pairing]:
+def schedule(
+    entrants: Iterable[str], game: GameConfig, rounds: int, seed: int, name: str = "round_robin"
+) -> list[Pairing]:
     """All matches of a round robin; ids and deals follow from the arguments alone.
 
     An entrant takes a whole team of the game, or a single seat where the game is cooperative; there it also sits with
@@ -208,7 +210,7 @@ async def round_robin(
     seed: int,
     store: Store | None = None,
     *,
-    name: str = "main",
+    name: str = "round_robin",
     concurrency: int = 64,
     patience: float = 0.0,
     tick: Callable[[int], object] | None = None,
@@ -232,7 +234,7 @@ async def round_robin(
         table = make(game.name, **game.params)
         for pairing in waiting:
             seats = {seat: agents[n, seat.rpartition("_")[0]] for seat, n in pairing.seats.items()}
-            match, episodes = await _one(table, pairing, seats, (seed,), name, patience or None)
+            match, episodes = await _one(table, pairing, seats, name, patience or None)
             if store is not None:
                 store.add(match, episodes)
             done[match.id] = match
@@ -250,11 +252,15 @@ async def round_robin(
 
 
 async def _one(
-    game: Game, pairing: Pairing, seats: Mapping[str, Agent], stream: tuple[int, ...], pool: str, patience: float | None
+    game: Game, pairing: Pairing, seats: Mapping[str, Agent], pool: str, patience: float | None
 ) -> tuple[Match, list[Episode]]:
-    """The match of a pairing with its episode; without one if it ran out of time."""
+    """The match of a pairing with its episode; without one if it ran out of time.
+
+    Rotations share the deal and no other chance: replies are seeded by the match.
+    """
+    match = play(game, seats, seed=pairing.deal, id=pairing.id, stream=(pairing.id,))
     try:
-        episode = await asyncio.wait_for(play(game, seats, seed=pairing.deal, id=pairing.id, stream=stream), patience)
+        episode = await asyncio.wait_for(match, patience)
     except TimeoutError:
         teams = tuple(tuple(pairing.seats[seat] for seat in team) for team in game.teams())
         return Match(pairing.id, str(game), teams, (), ending="infra", pool=pool), []

@@ -334,15 +334,23 @@ def test_a_full_disk_is_told_and_nothing_is_half_written():
         assert store.check() == []
 
 
-def test_a_failure_in_the_middle_leaves_nothing(monkeypatch):
-    """The planted fault: without one transaction the match would stand there without its turns."""
+def half_a_match(store):
+    """Add a match whose episode breaks while its turns are written; the number of matches and bodies that stay."""
+    with pytest.raises(KeyError):
+        store.add(match(1), [replace(episode(), agents={})])
+    return rows("store.db", "SELECT (SELECT count(*) FROM match), (SELECT count(*) FROM body)")
+
+
+def test_a_failure_in_the_middle_leaves_nothing():
     with Store("store.db") as store:
-        broken = replace(episode(), agents={})
-        with pytest.raises(KeyError):
-            store.add(match(1), [broken])
-        assert store.matches() == []
-        assert rows("store.db", "SELECT count(*) FROM body") == [(0,)]
+        assert half_a_match(store) == [(0, 0)]
         assert store.add(match(1), [episode()])
+
+
+def test_a_match_without_a_transaction_would_be_seen(monkeypatch):
+    monkeypatch.setattr(Store, "_writing", Store._named)
+    with Store("store.db") as store:
+        assert half_a_match(store) == [(1, 1)]
 
 
 def test_check_names_what_is_damaged():

@@ -84,6 +84,12 @@ def test_the_cards_are_really_the_same_in_both_seatings():
     assert heard[:2] == heard[2:]
 
 
+def test_rotations_share_no_chance_but_the_deal():
+    same = {"a": BOTS["random"], "b": BOTS["random"]}
+    standings = play(same, rounds=100)
+    assert standings.payoff["a", "b"].mean != 0  # with shared replies every game would be met by its mirror image
+
+
 def test_ids_and_deals_follow_from_the_arguments_alone():
     assert schedule("ab", KUHN, 2, 1) == schedule("ab", KUHN, 2, 1)
     ids = {pairing.id for pairing in schedule("ab", KUHN, 2, 1)}
@@ -274,7 +280,7 @@ def test_an_interrupted_tournament_goes_on_and_plays_nothing_twice():
         assert ticks == list(range(len(kept) + 1, 31))
         assert len({match.id for match in store.log()}) == len(store.matches(limit=1000)) == 30
         assert store.check() == []
-        assert store.ratings("main") == list(standings.ratings)
+        assert store.ratings("round_robin") == list(standings.ratings)
     assert standings == play({**BOTS, "odd": lambda role: Odd("")})
     with Store("store.db") as store:
         ticks.clear()
