@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from gymnasium import Space
@@ -16,6 +17,18 @@ from pettingzoo import AECEnv
 from arena.types import Task
 
 Seats = tuple[str, ...]
+FLAT = {
+    "agents",
+    "rewards",
+    "_cumulative_rewards",
+    "terminations",
+    "truncations",
+    "faced",
+    "_refused",
+    "_illegal",
+    "_queue",
+}
+PLAIN = {str, int, float, bool, type(None)}
 
 
 class IllegalMove(ValueError):
@@ -321,6 +334,30 @@ class Game(AECEnv):  # type: ignore[misc]
         state = {**self.__dict__, "_infos": None}
         state.pop("_spaces", None)
         return state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A position apart from this one; what is known to be flat is copied as such, since tree search copies a lot."""
+        twin = type(self).__new__(type(self))
+        memo[id(self)] = twin
+        for name, part in self.__getstate__().items():
+            twin.__dict__[name] = part if type(part) in PLAIN else self._apart(name, part, memo)
+        return twin
+
+    @staticmethod
+    def _apart(name: str, part: Any, memo: dict[int, Any]) -> Any:
+        if id(part) in memo:
+            return memo[id(part)]
+        if name in FLAT:
+            apart = part.copy()
+        elif name == "_heard":
+            apart = {seat: texts.copy() for seat, texts in part.items()}
+        elif type(part) is random.Random:
+            apart = random.Random(0)
+            apart.setstate(part.getstate())
+        else:
+            return copy.deepcopy(part, memo)
+        memo[id(part)] = apart
+        return apart
 
     def __str__(self) -> str:
         return self.name or type(self).__name__

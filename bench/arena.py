@@ -3,9 +3,10 @@
     python bench/arena.py --seconds 2 --out bench/results/arena.json
 
 Each contender plays whole games of uniformly random legal moves for the given time, three times in turn; the best of
-the three counts. Ours goes through `arena.play`: observations, replies parsed by the role, contexts, and a record of each
-episode. PettingZoo is measured as its users get it, through `env()`, and bare; OpenSpiel with the strings that a player
-would read and say. Peers that aren't installed are left out by name: `pip install 'pettingzoo[classic]' open_spiel`.
+the three counts. Ours goes through `arena.play`: observations, replies parsed by the role, contexts, and a record of
+each episode. PettingZoo is measured as its users get it, through `env()`, and bare; OpenSpiel with the strings that a
+player would read and say. Peers that aren't installed are left out by name: `pip install 'pettingzoo[classic]'
+open_spiel`. A CPU second counts the time that this process ran: on a shared machine the wall says little.
 """
 
 from __future__ import annotations

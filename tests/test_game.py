@@ -351,3 +351,24 @@ def test_a_parse_that_refuses_is_quoted():
     game.reset(seed=0)
     game.step("go")
     assert text(game, "runner_0") == "That is not a legal move: no"
+
+
+def test_parts_that_were_one_object_are_one_in_the_copy():
+    class Keeps(Haggle):
+        def __init__(self):
+            self.totals, self.dice = None, None
+
+        def start(self, rng, task):
+            self.totals, self.dice, self.own = self.rewards, rng, {"nested": [[1]]}
+            return super().start(rng, task)
+
+    game = Keeps()
+    game.reset(seed=0)
+    other = copy.deepcopy(game)
+    assert other.totals is other.rewards
+    assert other.dice is other.rng
+    assert other.rewards is not game.rewards
+    assert other.rng is not game.rng
+    assert other.rng.getstate() == game.rng.getstate()
+    assert other.own == game.own
+    assert other.own["nested"][0] is not game.own["nested"][0]
