@@ -6,7 +6,7 @@ import asyncio
 import difflib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations, combinations_with_replacement
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from arena.ratings import TASK, Rating, Ratings, ordered
 from arena.seeding import derive
 from arena.store import Store
 from arena.terminal import one_line
-from arena.types import RATED, Episode, Match
+from arena.types import ENDINGS, RATED, Episode, Match
 
 Entrant = Callable[[str], Agent]  # makes the agent that plays a given role of the game
 
@@ -44,12 +44,15 @@ class EntrantConfig:
 class TournamentConfig:
     """A round robin: `rounds` deals a pairing, each played in every rotation of the seats; `concurrency` at once.
 
-    A match that takes longer than `patience` seconds (0: no limit) ends as infra.
+    `paired` scores the rotations of a deal together as one match, so that nobody wins by the cards or the seat; without
+    it every game is a match, and there are ratings by role. One that takes longer than `patience` seconds (0: no limit)
+    ends as infra.
     """
 
     name: str = MISSING
     seed: int = 0
     rounds: int = 20
+    paired: bool = True
     concurrency: int = 64
     patience: float = 0.0
     game: GameConfig = field(default_factory=GameConfig)
@@ -57,11 +60,11 @@ class TournamentConfig:
 
 
 class Pairing(NamedTuple):
-    """One match to be played: the entrant at every seat, and the seed of the deal."""
+    """One match to be played: the seed of its deal, and for each of its games the entrant at every seat."""
 
     id: str
-    seats: Mapping[str, str]
     deal: int
+    seatings: tuple[Mapping[str, str], ...]
 
 
 class Cell(NamedTuple):
@@ -119,12 +122,19 @@ class Standings:
 
 
 def schedule(
-    entrants: Iterable[str], game: GameConfig, rounds: int, seed: int, name: str = "round_robin"
+    entrants: Iterable[str],
+    game: GameConfig,
+    rounds: int,
+    seed: int,
+    name: str = "round_robin",
+    *,
+    paired: bool = True,
 ) -> list[Pairing]:
-    """All matches of a round robin; ids and deals follow from the arguments alone.
+    """All matches of a round robin; ids and deals follow from the arguments alone, in whatever order entrants come.
 
     An entrant takes a whole team of the game, or a single seat where the game is cooperative; there it also sits with
-    itself. All rotations of one pairing share a deal. Raises ValueError where the entrants don't fill the game.
+    itself. All rotations of one pairing share a deal, and are one match if `paired`. Raises ValueError where the
+    entrants don't fill the game.
     """
     names = list(entrants)
     rules = make(game.name, **game.params)
@@ -133,12 +143,16 @@ def schedule(
     places = _places(rules)
     what = (name, game.name, json.dumps(game.params, sort_keys=True), seed)
     found = []
-    for met in meet(names, len(places)):
+    for met in meet(sorted(names), len(places)):
+        turned = list(dict.fromkeys((*met[i:], *met[:i]) for i in range(len(met))))
         for number in range(rounds):
             deal = derive(*what, "deal", *met, number)
-            for turned in dict.fromkeys((*met[i:], *met[:i]) for i in range(len(met))):
-                seats = {seat: entrant for place, entrant in zip(places, turned, strict=True) for seat in place}
-                found.append(Pairing(f"{name}-{derive(*what, 'match', *turned, number):016x}", seats, deal))
+            for games in [turned] if paired else [[one] for one in turned]:
+                id = f"{name}-{derive(*what, 'match', *(who for one in games for who in one), number):016x}"
+                seatings = tuple(
+                    {seat: who for place, who in zip(places, one, strict=True) for seat in place} for one in games
+                )
+                found.append(Pairing(id, deal, seatings))
     return found
 
 
@@ -200,6 +214,27 @@ def match_of(episode: Episode, game: Game, *, id: str = "", pool: str = "main") 
     )
 
 
+def together(games: Sequence[Match], id: str) -> Match:
+    """Games of the same teams as one match: a team scores its mean, and the match ends as the worst of them did."""
+    if len(games) == 1:
+        return replace(games[0], id=id)
+    ending = max((game.ending for game in games), key=ENDINGS.index)
+    sums: dict[tuple[str, ...], float] = {}
+    for game in games:
+        for team, score in zip(game.teams, game.scores or (0.0,) * len(game.teams), strict=True):
+            key = tuple(sorted(team))
+            sums[key] = sums.get(key, 0.0) + score
+    return Match(
+        id=id,
+        game=games[0].game,
+        teams=tuple(sums),
+        scores=() if ending == "infra" else tuple(total / len(games) for total in sums.values()),
+        ending=ending,
+        pool=games[0].pool,
+        episodes=tuple(episode for game in games for episode in game.episodes),
+    )
+
+
 # -- the play ------------------------------------------------------------------------------------------------------
 
 
@@ -211,11 +246,12 @@ async def round_robin(
     store: Store | None = None,
     *,
     name: str = "round_robin",
+    paired: bool = True,
     concurrency: int = 64,
     patience: float = 0.0,
     tick: Callable[[int], object] | None = None,
 ) -> Standings:
-    """Play what `schedule` says, and rate it. `name` is the pool, and what the matches are known by in the store.
+    """Play what `schedule` says, and rate it. `name` is the pool, and the matches' ids in the store begin with it.
 
     Matches that the store has are not played again, except those that ended as infra; every other is stored as soon as
     it is over, so that an interrupted tournament goes on with the same call. An agent that raises costs one match.
@@ -223,7 +259,7 @@ async def round_robin(
     """
     if concurrency < 1:
         raise ValueError(f"concurrency is {concurrency}: at least one match must be under way")
-    pairings = schedule(entrants, game, rounds, seed, name)
+    pairings = schedule(entrants, game, rounds, seed, name, paired=paired)
     known = {match.id: match for match in store.log(name) if match.ending != "infra"} if store else {}
     done = {pairing.id: known[pairing.id] for pairing in pairings if pairing.id in known}
     waiting = iter([pairing for pairing in pairings if pairing.id not in done])
@@ -233,8 +269,12 @@ async def round_robin(
     async def work() -> None:
         table = make(game.name, **game.params)
         for pairing in waiting:
-            seats = {seat: agents[n, seat.rpartition("_")[0]] for seat, n in pairing.seats.items()}
-            match, episodes = await _one(table, pairing, seats, name, patience or None)
+            games = _play(table, pairing, agents)
+            try:
+                episodes = await asyncio.wait_for(games, patience or None)
+            except TimeoutError:
+                episodes = []
+            match = _judge(table, pairing, episodes, name)
             if store is not None:
                 store.add(match, episodes)
             done[match.id] = match
@@ -251,21 +291,29 @@ async def round_robin(
     return _stand(entrants, str(rules), done, store, name)
 
 
-async def _one(
-    game: Game, pairing: Pairing, seats: Mapping[str, Agent], pool: str, patience: float | None
-) -> tuple[Match, list[Episode]]:
-    """The match of a pairing with its episode; without one if it ran out of time.
+async def _play(game: Game, pairing: Pairing, agents: Mapping[tuple[str, str], Agent]) -> list[Episode]:
+    """The games of a pairing, up to the first that breaks off.
 
-    Rotations share the deal and no other chance: replies are seeded by the match.
+    They share the deal and no other chance: the replies of each are seeded by its own id.
     """
-    match = play(game, seats, seed=pairing.deal, id=pairing.id, stream=(pairing.id,))
-    try:
-        episode = await asyncio.wait_for(match, patience)
-    except TimeoutError:
-        teams = tuple(tuple(pairing.seats[seat] for seat in team) for team in game.teams())
-        return Match(pairing.id, str(game), teams, (), ending="infra", pool=pool), []
-    episode = replace(episode, agents=dict(pairing.seats))  # what an entrant's agents call themselves is their business
-    return match_of(episode, game, id=pairing.id, pool=pool), [episode]
+    episodes: list[Episode] = []
+    for number, seating in enumerate(pairing.seatings):
+        id = f"{pairing.id}.{number}"
+        seats = {seat: agents[who, seat.rpartition("_")[0]] for seat, who in seating.items()}
+        episode = await play(game, seats, seed=pairing.deal, id=id, stream=(id,))
+        # What an entrant's agents call themselves is their business: here they go by its name.
+        episodes.append(replace(episode, agents=dict(seating)))
+        if episode.ending == "infra":
+            break
+    return episodes
+
+
+def _judge(game: Game, pairing: Pairing, episodes: Sequence[Episode], pool: str) -> Match:
+    """The match of a pairing; infra if it has no episodes, which means that time ran out."""
+    if episodes:
+        return together([match_of(episode, game, pool=pool) for episode in episodes], pairing.id)
+    teams = tuple(tuple(pairing.seatings[0][seat] for seat in team) for team in game.teams())
+    return Match(pairing.id, str(game), teams, (), ending="infra", pool=pool)
 
 
 def _stand(
@@ -330,6 +378,7 @@ async def run(
         config.seed,
         store,
         name=config.name,
+        paired=config.paired,
         concurrency=config.concurrency,
         patience=config.patience,
         tick=tick,

@@ -15,7 +15,7 @@ from arena import config, terminal
 from arena import tournament as rooms
 from arena.agent import HumanAgent
 from arena.cast import SIMPLE, Cast
-from arena.commands import Failed, claim, print_json, run_folder
+from arena.commands import Failed, print_json, run_folder, writable
 from arena.config import ConfigError
 from arena.make import make
 from arena.play import Job, play_many, seating
@@ -128,12 +128,14 @@ def tournament(name: str, /, *overrides: str, folder: Path | None = None, json: 
     """
     settings = config.load(rooms.TournamentConfig, name, overrides, kind="tournament")
     folder = folder or run_folder(settings.name)
-    pairings = rooms.schedule([e.name for e in settings.entrants], settings.game, settings.rounds, settings.seed)
+    names = [entrant.name for entrant in settings.entrants]
+    pairings = rooms.schedule(names, settings.game, settings.rounds, settings.seed, paired=settings.paired)
     cast = Cast()
     words = {word for entrant in settings.entrants for word in (entrant.agent, *entrant.seats.values())}
     for word in sorted(words - set(SIMPLE)):
         cast.find(word)
-    claim(folder, settings, free=("rounds", "concurrency", "patience"))
+    writable(folder)
+    config.claim(folder, settings, free=("rounds", "concurrency", "patience"))
     with Store(folder / "store.db") as store, terminal.Ticker(settings.name, len(pairings)) as tick:
         standings = asyncio.run(rooms.run(settings, cast.agent, store, tick))
     (folder / "report.json").write_text(notation.dumps(standings.to_json(), indent=1) + "\n")
