@@ -336,7 +336,7 @@ class Game(AECEnv):  # type: ignore[misc]
         return state
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """A position apart from this one; what is known to be flat is copied as such, since tree search copies a lot."""
+        """A position apart from this one; what is known to be flat is copied as such, for tree search copies a lot."""
         twin = type(self).__new__(type(self))
         memo[id(self)] = twin
         for name, part in self.__getstate__().items():

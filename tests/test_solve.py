@@ -279,6 +279,27 @@ def test_moves_that_the_seat_cannot_know_are_refused():
         solve.tree(Blind(lambda rng: rng.choice([0, 1])))
 
 
+class Instalments(Draws):
+    """Pays -5 at each of two stages; a forfeit costs 1."""
+
+    def play(self, moves):
+        self.score(player_0=-5)
+        return ("player_0",) if self.stage == 1 else ()
+
+
+def test_a_forfeit_costs_its_own_price_once_on_top_of_what_was_earned():
+    tree = solve.tree(Instalments(lambda rng: 0))
+    first, second = tree.information
+    assert solve.values(tree, {first: (1.0,), second: (0.0,)}) == {"player_0": -6.0}
+    assert solve.values(tree, {first: (0.5,), second: (0.5,)}) == {"player_0": 0.5 * -1 + 0.25 * -6 + 0.25 * -10}
+
+
+def test_a_best_response_is_legal_even_where_a_forfeit_would_be_cheaper():
+    tree = solve.tree(Instalments(lambda rng: 0))
+    silent = dict.fromkeys(tree.information, (0.0,))
+    assert solve.best_response(tree, silent, "player_0") == -10
+
+
 def test_a_missing_oracle_is_named():
     tree = solve.tree(Draws(lambda rng: 1))
     with pytest.raises(ValueError, match="no oracle for player_0"):
