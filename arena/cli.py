@@ -68,9 +68,9 @@ def main(words: Sequence[str] | None = None) -> int:
         sys.path.append(here)  # last, so that a game of your own is found and nothing installed is shadowed
     try:
         build()(words, exit_on_error=False, print_error=False, result_action="return_value")
-    except KeyboardInterrupt:
-        again = f": it resumes with: scrimmage {shlex.join(words)}" if words and words[0] in RESUMED else ""
-        terminal.note(f"stopped{again}")
+    except KeyboardInterrupt as stop:
+        again = f"it resumes with: scrimmage {shlex.join(words)}" if words and words[0] in RESUMED else ""
+        terminal.note(": ".join(part for part in ("stopped", str(stop), again) if part))
         return STOPPED
     except CycloptsError as error:
         verb = f" {words[0]}" if words and not words[0].startswith("-") and words[0] in build() else ""

@@ -8,7 +8,7 @@ import os
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
@@ -244,6 +244,18 @@ def _escaped(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_escaped(part) for part in value]
     return re.sub(r"(\\*)\$\{", r"\1\1\\${", value) if isinstance(value, str) else value
+
+
+def claim(folder: Path, config: Any, free: Collection[str] = ()) -> None:
+    """Note in a run's folder what is run there; raises ConfigError if it was something else, but for keys in `free`."""
+    there = folder / "config.yaml"
+    if there.is_file():
+        changed = difference(load(type(config), there), config)
+        bound = [line for line in changed if line.partition(":")[0] not in free]
+        if bound:
+            remedy = "give --folder another one, or take these back"
+            raise ConfigError(f"another config was run here: {'; '.join(bound)}", str(folder), remedy=remedy)
+    save(config, there)
 
 
 def difference(a: Any, b: Any) -> list[str]:

@@ -145,6 +145,13 @@ def test_a_run_is_written_under_its_own_name(cards, reached):
     assert reached[1][1][1] == Path("runs/cards")
 
 
+def test_a_seat_that_nobody_takes_is_told(capsys, reached):
+    Path("half.yaml").write_text("name: half\ngame: {name: kuhn_poker}\nseats: {first: {agent: random}}\n")
+    line = refused(capsys, "train", "half.yaml")
+    assert line == "error: nobody sits at second: seats: give a role: seats.second.role=..."
+    assert reached == []
+
+
 def test_an_unknown_model_names_the_nearest(capsys, cards):
     line = refused(capsys, "train", cards, "model=smollm2-135")
     assert line.startswith("error: model 'smollm2-135' not found: did you mean 'smollm2-135m'?")
@@ -192,9 +199,9 @@ def failing(monkeypatch, error):
 
 
 def test_ctrl_c_says_how_to_go_on(capsys, monkeypatch):
-    failing(monkeypatch, KeyboardInterrupt())
+    failing(monkeypatch, KeyboardInterrupt("saved at step 3"))
     assert main(["demo", "--folder", "my runs"]) == STOPPED
-    assert capsys.readouterr().err == "stopped: it resumes with: scrimmage demo --folder 'my runs'\n"
+    assert capsys.readouterr().err == "stopped: saved at step 3: it resumes with: scrimmage demo --folder 'my runs'\n"
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,15 @@ def test_the_difference_of_two_configs_names_each_key():
     ]
 
 
+def test_a_folder_belongs_to_one_config(tmp_path):
+    config.claim(tmp_path, Room("a"))
+    config.claim(tmp_path, Room("a"))
+    with pytest.raises(ConfigError, match=r"another config was run here: seed: 0 -> 5: .*give --folder another one"):
+        config.claim(tmp_path, Room("a", seed=5))
+    config.claim(tmp_path, Room("a", seed=5), free=("seed",))
+    assert config.load(Room, tmp_path / "config.yaml").seed == 5
+
+
 def test_the_keys_of_a_schema_are_dotted():
     assert list(config.keys(Room))[:5] == ["name", "seed", "lamp", "lamp.watts", "lamp.colour"]
     assert "lamps.<name>.watts" in set(config.keys(Room))

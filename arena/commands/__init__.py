@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from arena import config, terminal
+from arena import terminal
 from arena.config import ConfigError, nearest
 
 
@@ -59,16 +59,3 @@ def run_folder(name: str) -> Path:
     if Path(name).name != name or name in ("", ".", ".."):
         raise ConfigError(f"name {name!r} can't name a folder", "name", remedy="use letters, digits and _")
     return Path("runs") / name
-
-
-def claim(folder: Path, settings: Any, free: Collection[str] = ()) -> None:
-    """Note in the folder what is run there; refuse it if something else was. Keys in `free` may differ."""
-    writable(folder)
-    there = folder / "config.yaml"
-    if there.is_file():
-        changed = config.difference(config.load(type(settings), there), settings)
-        bound = [line for line in changed if line.partition(":")[0] not in free]
-        if bound:
-            remedy = "give --folder another one, or take these back"
-            raise ConfigError(f"another config was run here: {'; '.join(bound)}", str(folder), remedy=remedy)
-    config.save(settings, there)

@@ -131,6 +131,7 @@ def validate(settings: Any, folder: Path) -> None:
     """Refuse a training config that can't run: its game, seats, roles, model, and the folder it would be written to."""
     game = make(settings.game.name, **settings.game.params)
     seats = list(game.roles)
+    empty = [name for name in seats if name not in settings.seats]
     for name, seat in settings.seats.items():
         if name not in game.roles:
             near = nearest(name, seats)
@@ -146,6 +147,10 @@ def validate(settings: Any, folder: Path) -> None:
             raise ConfigError(str(error), f"seats.{name}.role") from error
         if seat.agent != "policy" and seat.agent not in SIMPLE:
             Cast().find(seat.agent)
+    if empty:
+        raise ConfigError(
+            f"nobody sits at {', '.join(empty)}", "seats", remedy=f"give a role: seats.{empty[0]}.role=..."
+        )
     reach("trainers.credit:find")(settings.credit.estimator)
     if settings.probe.evaluate:
         evaluator(settings.probe.evaluate)

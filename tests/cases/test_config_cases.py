@@ -99,6 +99,32 @@ def without(absent: set[str], code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True, check=False)
 
 
+WHOLE = """
+name: whole
+model: tiny
+steps: 2
+game: {name: kuhn_poker}
+seats: {first: {role: kuhn, changes: {reply: legal}}, second: {role: kuhn, changes: {reply: legal}}}
+rollout: {deals: 4, samples: 4}
+optim: {lr: 1.0e-2, lr_end: 1.0e-2}
+"""
+
+
+@pytest.mark.slow
+def test_without_servers_and_gpus_the_whole_line_runs():
+    """O-54: a tournament, two training steps, an export and a game of the exported agent."""
+    Path("whole.yaml").write_text(WHOLE)
+    lines = (
+        ["tournament", "kuhn", "rounds=1"],
+        ["train", "whole.yaml"],
+        ["export", "runs/whole", "--role", "first", "--out", "agent"],
+        ["play", "kuhn_poker", "--seat", "first=agent", "--seat", "second=oracle"],
+    )
+    run = without({"vllm", "ray"}, f"sys.exit(max(main(line) for line in {lines!r}))")
+    assert run.returncode == 0, run.stderr
+    assert "first_0 (agent): [" in run.stdout
+
+
 def test_without_the_train_extra_the_rest_works_and_training_says_what_to_install():
     """O-54: an absent part is one line with the command that brings it; what doesn't use it runs."""
     absent = {"torch", "transformers", "peft", "gguf", "vllm", "ray"}
