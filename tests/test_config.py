@@ -1,7 +1,7 @@
 """A config is a dataclass, filled from files and words; whatever doesn't fit is one line that helps."""
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena import config
+from arena.commands.learn import validate
 from arena.config import ConfigError
+from arena.tournament import TournamentConfig, schedule
 from trainers.config import TrainConfig
 
 ROOT = Path(__file__).parent.parent
@@ -185,17 +187,22 @@ def test_the_keys_of_a_schema_are_dotted():
     assert "seats.<name>.agent" in set(config.keys(TrainConfig))
 
 
-@pytest.mark.parametrize("path", sorted(config.library().rglob("train/**/*.yaml")), ids=lambda path: path.stem)
-def test_every_training_config_that_ships_loads(path):
-    settings = config.load(TrainConfig, path)
-    assert settings.steps > 0
+@pytest.mark.parametrize("name", config.names())
+def test_every_config_that_ships_loads_and_can_run(name, tmp_path):
+    if name.startswith("train/"):
+        settings = config.load(TrainConfig, name)
+        validate(replace(settings, model="tiny"), tmp_path)
+        assert settings.name == name.rpartition("/")[2]
+    else:
+        settings = config.load(TournamentConfig, name)
+        assert schedule([entrant.name for entrant in settings.entrants], settings.game, settings.rounds, settings.seed)
 
 
 # -- every knob is turned by code ----------------------------------------------------------------------------------
 
 
 def knobs(schema: type) -> set[str]:
-    return {key.rpartition(".")[2] for key in config.keys(schema)} - {"<name>"}
+    return {key.rpartition(".")[2] for key in config.keys(schema)} - {"<name>", "<i>"}
 
 
 def read_names(sources: list[str]) -> set[str]:
@@ -210,9 +217,10 @@ def read_names(sources: list[str]) -> set[str]:
     return found
 
 
-def test_every_knob_is_read_by_code():
-    files = [p for p in (ROOT / "trainers").glob("*.py") if p.name != "config.py"]
-    assert knobs(TrainConfig) - read_names([p.read_text() for p in files]) == set()
+@pytest.mark.parametrize(("schema", "room"), [(TrainConfig, "trainers"), (TournamentConfig, "arena")])
+def test_every_knob_is_read_by_code(schema, room):
+    files = [p for p in (ROOT / room).rglob("*.py") if p.name != "config.py"]
+    assert knobs(schema) - read_names([p.read_text() for p in files]) == set()
 
 
 def test_a_knob_that_nobody_reads_is_found():
