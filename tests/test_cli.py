@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -204,6 +205,33 @@ def test_ctrl_c_says_how_to_go_on(capsys, monkeypatch):
     assert capsys.readouterr().err == "stopped: saved at step 3: it resumes with: scrimmage demo --folder 'my runs'\n"
 
 
+SMALL = """
+name: small
+model: tiny
+steps: 30
+game: {name: nim, params: {heaps: [2]}}
+seats: {first: {role: nim, changes: {reply: legal}}, second: {agent: random}}
+rollout: {deals: 2, samples: 2}
+"""
+
+
+@pytest.mark.slow
+def test_a_run_that_was_stopped_goes_on_with_the_same_command():
+    Path("small.yaml").write_text(SMALL)
+    command = [sys.executable, "-c", "import sys; from arena.cli import main; sys.exit(main(['train', 'small.yaml']))"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) as run:
+        seen = next(line for line in run.stderr if line.startswith("small 1/30"))
+        run.send_signal(signal.SIGINT)
+        told = run.stderr.read()
+    assert seen
+    assert run.returncode == STOPPED, told
+    assert re.search(r"^stopped: saved at step \d+: it resumes with: scrimmage train small.yaml$", told, re.M)
+    assert subprocess.run(command, capture_output=True, check=False, env=env).returncode == 0
+    steps = [json.loads(line)["step"] for line in Path("runs/small/metrics.jsonl").read_text().splitlines()]
+    assert steps == list(range(30))
+
+
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [
@@ -278,6 +306,14 @@ def test_a_new_game_is_three_files_that_work(capsys):
         [sys.executable, "-m", "pytest", "-q", "test_my_duel.py"], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.slow
+def test_a_new_game_trains_one_step_with_its_own_config():
+    assert main(["new", "game", "my_duel"]) == 0
+    run = scrimmage("train", "my_duel.yaml")
+    assert run.returncode == 0, run.stderr
+    assert len(Path("runs/my_duel/metrics.jsonl").read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize(
