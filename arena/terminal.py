@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 # Markup would delete the text "[bet]", and emoji codes and highlighting would change what a model said.
 out = Console(markup=False, highlight=False, emoji=False)
@@ -58,6 +59,17 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
     out.print(drawn)
 
 
+class _Bar(Progress):
+    """A bar with a line of figures below it, which may be wider than what a bar leaves free."""
+
+    figures = ""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        if self.figures:
+            yield Text(self.figures)
+
+
 class Ticker:
     """Live progress of a long work: a bar on a terminal, else a line every `every` seconds and one at the end.
 
@@ -68,21 +80,21 @@ class Ticker:
         self.title, self.total, self.every, self.clock = title, total, every, clock
         self.begun = self.told = clock()
         self.first: int | None = None
-        self.bar: Progress | None = None
+        self.bar: _Bar | None = None
 
     def __enter__(self) -> Ticker:
         if err.is_terminal:
-            columns = (TextColumn("{task.description}", markup=False), BarColumn(20), MofNCompleteColumn())
-            shown = TextColumn("{task.fields[figures]}", markup=False)
-            self.bar = Progress(*columns, shown, TimeRemainingColumn(), console=err)
-            self.task = self.bar.add_task(self.title, total=self.total, figures="")
+            title = TextColumn("{task.description}", markup=False)
+            self.bar = _Bar(title, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=err)
+            self.task = self.bar.add_task(self.title, total=self.total)
             self.bar.start()
         return self
 
     def __call__(self, done: int, figures: Mapping[str, float | str] | None = None, **more: float | str) -> None:
         shown = "  ".join(f"{name} {_short(value)}" for name, value in {**(figures or {}), **more}.items())
         if self.bar is not None:
-            self.bar.update(self.task, completed=done, figures=shown)
+            self.bar.figures = shown
+            self.bar.update(self.task, completed=done)
             return
         now = self.clock()
         if self.first is None:
