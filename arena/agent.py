@@ -75,11 +75,12 @@ class LLMAgent:
         except ContextFull as error:
             raise CutOff(f"context: {error}") from error
 
-    async def odds(self, context: Context) -> list[float]:
+    async def odds(self, context: Context, *, canonical: bool = False) -> list[float]:
         """The exact probability of each of `context.legal` as the next reply; what they lack to 1 is any other reply.
 
         The context stays as it is. Free replies are exact at temperature 1 and where the role's `action` accepts the
-        words of a move and no others; they are summed over all ways to cut these words into tokens.
+        words of a move and no others; they are summed over all ways to cut these words into tokens. With `canonical`
+        only the tokenizer's own way counts: a lower bound, at a fraction of the cost.
         """
         sampling, moves = self.role.sampling, tuple(context.legal)
         view = self._read(replace(context, messages=list(context.messages), views=copy.deepcopy(context.views)))
@@ -90,7 +91,10 @@ class LLMAgent:
             raise ValueError(
                 f"role {self.role.name!r} has temperature {sampling.temperature}: odds are exact at 1 only"
             )
-        replies = [self.chat.replies(self.role, move) for move in moves]
+        if canonical:
+            replies = [[ids] for ids in self.chat.options(self.role, moves)]
+        else:
+            replies = [self.chat.replies(self.role, move) for move in moves]
         logprobs = iter(await self._score(view.tokens, [reply for several in replies for reply in several]))
         return [sum(math.exp(next(logprobs)) for _ in several) for several in replies]
 

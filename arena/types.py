@@ -98,7 +98,8 @@ class Episode:
         record["task"] = self.task.to_json() if self.task else None
         record["turns"] = [asdict(turn) for turn in self.turns]
         record["contexts"] = {seat: context.to_json() for seat, context in self.contexts.items()}
-        return json.loads(json.dumps(record))
+        plain: dict[str, Any] = json.loads(json.dumps(record))
+        return plain
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Episode:
@@ -125,7 +126,8 @@ class Match:
     episodes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return json.loads(json.dumps(asdict(self)))
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Match:

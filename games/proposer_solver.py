@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from arena.agent import Agent
+from arena.context import Context
 from arena.game import Game, GameInfo, IllegalMove, Seats
 from arena.types import Task
 
@@ -27,6 +30,21 @@ def held_out(count: int = 200, seed: int = 7, low: int = 10, high: int = 99) -> 
         if (b, a) not in chosen:
             chosen[a, b] = None
     return tuple(chosen)
+
+
+async def accuracy(agent: Callable[..., Agent], count: int = 200) -> dict[str, float]:
+    """The share of `count` held-out sums that the solver answers rightly when it takes its likeliest tokens.
+
+    `agent(role, temperature=)` makes the player of a role.
+    """
+    solver = agent("solver", temperature=0.0)
+
+    async def right(a: int, b: int) -> bool:
+        context = Context()
+        context.hear(f"{a} + {b} = ")
+        return solver.role.move(await solver.act(context)) == str(a + b)
+
+    return {"accuracy": sum(await asyncio.gather(*(right(a, b) for a, b in held_out(count)))) / count}
 
 
 class ProposerSolver(Game):

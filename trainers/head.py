@@ -65,7 +65,7 @@ def _chunks(sites: int, site: Tensor) -> list[tuple[slice, slice]]:
 def head(hidden: Tensor, weight: Tensor, temperature: Tensor, site: Tensor, token: Tensor) -> tuple[Tensor, Tensor]:
     """log p(token[e] | site[e]) [E] and the entropy of every site [S] in nats.
 
-    hidden [S, D] final hidden states, weight [V, D], temperature [S], site int64 [E] ascending, token int64 [E]. Logits are
-    held `CHUNK` sites at a time and computed again in the backward pass.
+    hidden [S, D] final hidden states, weight [V, D], temperature [S], site int64 [E] ascending, token int64 [E]. Logits
+    are held `CHUNK` sites at a time and computed again in the backward pass.
     """
     return _Head.apply(hidden, weight, temperature, site, token)  # type: ignore[no-untyped-call,no-any-return]

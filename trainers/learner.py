@@ -43,7 +43,7 @@ def adapted(model: Any, config: LoraConfig, seed: int) -> Any:
 
 @dataclass(frozen=True)
 class Update:
-    """What one optimizer step did. `tokens` are distinct ones; `seconds` of forward, backward and optimizer together."""
+    """What one optimizer step did. `tokens` are distinct ones; `seconds` of forward, backward and optimizer."""
 
     loss: float
     gradient_norm: float
@@ -57,7 +57,7 @@ class Update:
 class Learner:
     """Owns the trained parameters, the optimizer and the frozen copies that regularisers pull to.
 
-    `transformer` is the view of the weights that an engine may share. `steps` is the length of the run, for the schedule.
+    `transformer` is the view of the weights that an engine may share. `steps` is the length of the run.
     """
 
     def __init__(self, model: Any, optim: OptimConfig, loss: LossConfig, steps: int):

@@ -8,6 +8,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,8 +27,8 @@ QUIET = 6
 class Usage:
     """What the engine has done since it was made. Tokens are counts, `seconds` is time spent computing.
 
-    prompt: prompt ids of all requests; sampled: ids of all completions; forwarded: distinct tokens that went through the
-    layers; rows: distinct positions that went through the head; flops: multiply-adds x 2 of both, attention included.
+    prompt: prompt ids of all requests; sampled: ids of all completions; forwarded: distinct tokens that went through
+    the layers; rows: distinct positions that went through the head; flops: multiply-adds x 2 of both and of attention.
     """
 
     prompt: int = 0
@@ -89,13 +90,16 @@ class _Session:
     def busy(self) -> bool:
         return bool(self.draws or self.scores)
 
+    def futures(self) -> list[asyncio.Future[Any]]:
+        return [draw.future for draw in self.draws] + [score.future for score in self.scores]
+
 
 class TorchEngine:
     """Torch on CPU or one GPU, several named policies, nothing computed twice.
 
-    All pending prompts of a policy share one token tree, whose keys, values and final hidden states are kept from turn to
-    turn until the weights change. `step_tokens` bounds the tokens of one forward pass, `cache_tokens` the nodes kept while
-    no pending request stands on them.
+    All pending prompts of a policy share one token tree, whose keys, values and final hidden states are kept from turn
+    to turn until the weights change. `step_tokens` bounds the tokens of one forward pass, `cache_tokens` the nodes kept
+    while no pending request stands on them.
     """
 
     def __init__(self, model: Transformer, *, step_tokens: int = 512, cache_tokens: int = 32768):
@@ -144,7 +148,7 @@ class TorchEngine:
         return self.checksum(policy)
 
     def renew(self, policy: str, version: int) -> None:
-        """The weights that `policy` shares with the learner have changed: forget all that was computed with the old ones."""
+        """The weights that `policy` shares with the learner have changed: forget all that came of the old ones."""
         session = self._session(policy)
         if session.busy:
             raise RuntimeError(f"policy {policy!r} has requests in flight: its weights can't change under them")
@@ -203,12 +207,11 @@ class TorchEngine:
                         self._step(session)
         except BaseException as error:
             # Nobody may be left waiting for a reply that never comes.
+            cause = error if isinstance(error, Exception) else asyncio.CancelledError()
             for session in self._sessions.values():
-                for request in (*session.draws, *session.scores):
-                    if not request.future.done():
-                        request.future.set_exception(
-                            error if isinstance(error, Exception) else asyncio.CancelledError()
-                        )
+                for future in session.futures():
+                    if not future.done():
+                        future.set_exception(cause)
                 session.draws, session.scores = [], []
             if not isinstance(error, Exception):
                 raise
@@ -329,10 +332,8 @@ def _draw(logp: Tensor, draws: Sequence[Sequence[_Draw]], temperature: float) ->
     picks = []
     for mass, row in zip(cumulative, draws, strict=True):
         # Scaled by the true total and found from the right: an id of no mass is never drawn.
-        uniform = np.array([draw.rng.random() for draw in row]) * float(mass[-1])
-        found = np.searchsorted(
-            mass, np.minimum(uniform.astype(np.float32), np.nextafter(mass[-1], np.float32(0))), "right"
-        )
+        uniform = (np.array([draw.rng.random() for draw in row]) * float(mass[-1])).astype(np.float32)
+        found = np.searchsorted(mass, np.minimum(uniform, np.nextafter(mass[-1], np.float32(0))), "right")
         picks.append(found.tolist())
     rows = [r for r, row in enumerate(picks) for _ in row]
     values = logp[rows, [token for row in picks for token in row]].tolist()

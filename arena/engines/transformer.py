@@ -130,7 +130,7 @@ class Cache:
 
 
 class Transformer:
-    """A view on the parameters of a transformers causal model: forward passes over token trees, with and without gradients.
+    """Forward passes over token trees, with and without gradients, on the parameters of a transformers causal model.
 
     With `adapter` the model's LoRA adapter (peft, named "default") is merged in; call `merge` after it has changed.
     Raises ValueError for an architecture that is not in `ARCHITECTURES`.
@@ -202,8 +202,8 @@ class Transformer:
     ) -> Tensor:
         """Final hidden states [N, D] of N tokens (ids, positions int64 [N]) that attend as `plan` says.
 
-        With a cache the tokens' keys and values are put into `slots` int64 [N], and the keys of the plan are slots of it;
-        without one the keys of the plan are rows of this very step.
+        With a cache the tokens' keys and values are put into `slots` int64 [N], and the keys of the plan are slots of
+        it; without one the keys of the plan are rows of this very step.
         """
         attention = _Attention(self, plan)
         x = F.embedding(ids, self.embedding)

@@ -63,7 +63,7 @@ class TokenTree:
         return tuple(self.ids[n] for n in self.path(node))
 
     def plan(self, nodes: Sequence[int]) -> Plan:
-        """Who attends to whom when `nodes` (ascending; parents computed before or among them) are forwarded together."""
+        """Who attends to whom when `nodes` are forwarded together: ascending, parents computed before or among them."""
         runs = _runs(nodes, self.parents)
         paths = [self.path(nodes[stop - 1]) for _, stop in runs]
         # The paths of this step's last nodes are the heads of the next step's: decoding never walks up a whole text.
@@ -96,7 +96,7 @@ def _runs(nodes: Sequence[int], parents: Sequence[int]) -> list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Block:
-    """Queries that are answered from one set of keys: `queries` are rows of the step, `keys` nodes, mask bool [R, U]."""
+    """Queries that are answered from one set of keys: `queries` [R] are rows of the step, `keys` [U] nodes."""
 
     queries: Nodes
     keys: Nodes
