@@ -412,6 +412,7 @@ def test_every_knob_is_read():
         "rounds": 6,
         "seed": 5,
         "name": "t",
+        "paired": False,
         "concurrency": 7,
         "patience": 8.0,
     }
