@@ -208,7 +208,9 @@ def test_an_estimator_that_loses_a_trajectory_is_refused(monkeypatch):
 
 def test_what_credit_remembers_comes_back_from_json_to_the_last_bit():
     memory = Baselines()
-    credit([choosing(0, 1.0), choosing(1, -1.0)], ["a"], CreditConfig("neurd", drift=0.3, alpha=0.1), memory)
+    pi = (0.7, 0.3)
+    episodes = [choosing(0, 1.0, pi=pi), choosing(1, -1.0, pi=pi)]
+    credit(episodes, ["a"], CreditConfig("neurd", drift=0.3, alpha=0.1), memory)
     credit([an_episode({"a_0": r}, seed=r) for r in (2.0, 4.1)], ["a"], BASELINE, memory)
     copy = Baselines()
     copy.load(json.loads(json.dumps(memory.state())))

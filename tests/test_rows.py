@@ -203,6 +203,13 @@ def test_a_reply_drawn_among_the_legal_ones_is_a_decision_and_its_ids_are_contex
     assert row.signal
 
 
+def test_with_a_memory_of_one_turn_each_row_has_the_decision_of_its_own_turn():
+    choices = [replace(CHOICE, drawn=True, view=i, turn=i, taken=i) for i in range(2)]
+    episode = an_episode([a_view(("context", 2)), a_view(("context", 3))], [(1, 2), (2, 3)], choices)
+    found = rows(episode, "a_0", "a", SeatCredit((0.5, -1.0)), version=0)
+    assert [[(d.taken, d.advantage) for d in row.decisions] for row in found] == [[(0, 0.5)], [(1, -1.0)]]
+
+
 def test_options_of_a_free_reply_are_looked_at_only_where_something_moves_them():
     episode = an_episode([a_view(("context", 1), ("sampled", 1))], [(1, 2)], [CHOICE])
     plain, pushed = SeatCredit((0.5,)), SeatCredit((0.5,), {0: np.float32([1, -1])})
