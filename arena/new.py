@@ -25,7 +25,7 @@ from arena.types import Task
 class $title(Game):
     """Each round both guess a number from 1 to `top` and hear if it was too low or too high; the nearer guess wins."""
 
-    roles = {"guesser": 2}
+    roles: Mapping[str, int] = {"guesser": 2}
     info = GameInfo(zero_sum=True, simultaneous=True, chance=True)
 
     def __init__(self, top: int = 9, rounds: int = 2):
@@ -33,6 +33,7 @@ class $title(Game):
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:
         self.secret, self.left = rng.randint(1, self.top), self.rounds
+        self.hints: dict[str, tuple[str, ...]] = {"guesser_0": (), "guesser_1": ()}
         self.tell(f"Guess a number from 1 to {self.top}. You have {self.rounds} guesses; the last one counts.")
         return "guesser_0", "guesser_1"
 
@@ -49,8 +50,12 @@ class $title(Game):
             return ()
         for seat, guess in moves.items():
             hint = "right" if int(guess) == self.secret else "too low" if int(guess) < self.secret else "too high"
+            self.hints[seat] += (f"{guess} is {hint}",)
             self.tell(f"{guess} is {hint}. Guess again.", seat)
         return "guesser_0", "guesser_1"
+
+    def knows(self, seat: str) -> tuple[str, ...]:
+        return self.hints[seat]
 
     def state_text(self) -> str:
         return f"secret {self.secret}, {self.left} guesses left"

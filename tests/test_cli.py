@@ -303,7 +303,10 @@ def test_a_new_game_is_three_files_that_work(capsys):
     assert main(["new", "game", "my_duel"]) == 0
     assert {path.name for path in Path().iterdir()} >= {"my_duel.py", "my_duel.yaml", "test_my_duel.py"}
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "test_my_duel.py"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "pytest", "-q", "-W", "error::UserWarning", "test_my_duel.py"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 0, run.stdout
 

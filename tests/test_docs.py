@@ -1,13 +1,16 @@
 """The documentation is true: its commands parse, its examples run, its configs and links exist."""
 
+import importlib
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
 import roles
 from arena import cli, config
+from arena.testing import check_game
 from arena.tournament import TournamentConfig
 from trainers.config import TrainConfig
 
@@ -60,6 +63,14 @@ def test_every_config_that_is_named_loads(words):
 @pytest.mark.parametrize("text", blocks("python"))
 def test_every_example_runs(text):
     exec(compile(text, "example", "exec"), {"__name__": "example"})
+
+
+def test_the_game_of_the_readme_keeps_the_contract(recwarn):
+    (shown,) = [block.values[0] for block in blocks("python") if block.id == "README-0"]
+    Path("shown_game.py").write_text(shown)
+    sys.path.append(".")
+    check_game(importlib.import_module("shown_game").Bluff)
+    assert not [warning for warning in recwarn if issubclass(warning.category, UserWarning)]
 
 
 @pytest.mark.parametrize("text", blocks("yaml"))
