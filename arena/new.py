@@ -79,6 +79,7 @@ TEST = '''\
 """What every game must keep: PettingZoo's contract, equal seeds give equal games, nothing hidden is shown."""
 
 from arena.testing import check_game
+
 from $name import $title
 
 
