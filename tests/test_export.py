@@ -103,6 +103,16 @@ def test_its_own_program_prompts_with_the_ids_of_training(exported, base, name):
 
 
 @pytest.mark.parametrize("name", ROLES)
+def test_back_in_the_arena_the_role_is_not_told_twice(exported, base, name):
+    """The folder carries the role in its template and in role.yaml; a seat that takes it reads what training read."""
+    role, heard = load(str(exported[name] / "role.yaml")), [{"role": "user", "content": "12 + 34"}]
+    trained, again = (Chat(models.read_tokenizer(path)) for path in (base, exported[name]))
+    assert again.open([*opening(role), *heard], role.format) == trained.open([*opening(role), *heard], role.format)
+    assert again.follow(heard, True, role.format) == trained.follow(heard, True, role.format)
+    assert (again.ends, again.stops(role)) == (trained.ends, trained.stops(role))
+
+
+@pytest.mark.parametrize("name", ROLES)
 def test_its_own_program_imports_nothing_of_ours(exported, name):
     tree = ast.parse(export.plain_example(exported[name]))
     found = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
