@@ -38,7 +38,7 @@ class ExportError(ValueError):
 
 @dataclass(frozen=True)
 class Exported:
-    """Where the agent lies, and the largest difference of a logit: to the live agent on all probes, to the base on one."""
+    """Where it lies, and the largest difference of a logit: to the live agent on all probes, to the base on one."""
 
     path: Path
     max_logit_difference: float
