@@ -266,7 +266,7 @@ def pick_seat(settings: TrainConfig, role: str | None) -> str:
     """The role of the game whose seats the agent took, if it was the policy that learned there."""
     learning = [name for name, seat in settings.seats.items() if seat.agent == "policy"]
     if role is None:
-        if len({settings.seats[name].role for name in learning}) > 1:
+        if len({repr(settings.seats[name]) for name in learning}) > 1:
             raise ExportError(f"the run trained {', '.join(learning)}: say which with --role")
         return learning[0] if learning else ""
     if role not in learning:
