@@ -52,7 +52,8 @@ class Verdict:
 class Turn:
     """One reply of one seat. `span` is (start, stop) of the sampled ids in the seat's context, (0, 0) without tokens.
 
-    `rewards` holds what each seat earned by the stage that this reply completed, and is empty while others still owe a move.
+    `rewards` holds what each seat earned by the stage that this reply completed, and is empty while others still owe
+    a move.
     """
 
     seat: str
@@ -71,8 +72,8 @@ class Turn:
 class Episode:
     """One game from its deal to its end: the one artefact of `play`.
 
-    `returns` are sums of rewards by seat, None where the ending is infra. `faced` maps a seat to the id of the task it was
-    posed. `cut` names the seat whose context or token budget ran out, with ending cut_off.
+    `returns` are sums of rewards by seat, None where the ending is infra. `faced` maps a seat to the id of the task it
+    was posed. `cut` names the seat whose context or token budget ran out, with ending cut_off.
     """
 
     id: str
@@ -111,9 +112,10 @@ class Episode:
 
 @dataclass(frozen=True)
 class Match:
-    """What ratings eat: who played whom and how it ended. `teams` are tuples of agent names, `scores` one number a team.
+    """What ratings eat: who played whom and how it ended.
 
-    Higher is better; equal scores are a draw. `pool` keeps rating lists apart. A match of an unrated ending rates nobody.
+    `teams` are tuples of agent names, `scores` one number a team: higher is better, equal scores are a draw. `pool`
+    keeps rating lists apart. A match of an unrated ending rates nobody.
     """
 
     id: str

@@ -12,9 +12,10 @@ from arena.make import GameConfig
 
 @dataclass(frozen=True)
 class SeatConfig:
-    """Who plays the seats of one role. `agent` is `policy` (learns), or an agent as on the command line: random, oracle, ...
+    """Who plays the seats of one role.
 
-    `role` is a name of the role library or a YAML path; `changes` override fields of it.
+    `agent` is `policy` (learns), or an agent as on the command line: random, oracle, ... `role` is a name of the role
+    library or a YAML path; `changes` override fields of it.
     """
 
     role: str = "player"
@@ -24,8 +25,10 @@ class SeatConfig:
 
 @dataclass(frozen=True)
 class RolloutConfig:
-    """`deals` different deals a step, each played `samples` times. `score_options` has the engine score the legal replies
-    at every turn, as `neurd` and the exact metrics want it."""
+    """`deals` different deals a step, each played `samples` times.
+
+    `score_options` has the engine score the legal replies at every turn, as `neurd` and the exact metrics want it.
+    """
 
     deals: int = 16
     samples: int = 4
@@ -36,11 +39,11 @@ class RolloutConfig:
 class CreditConfig:
     """`estimator` is a name of `trainers.credit` or "module:function"; `role_weights` multiply a role's advantages.
 
-    `decay` is of the `baseline` averages. `share` divides a proposer's positive return by the number of times the same task
-    was proposed in the batch. For `neurd`: `gap` is the probability under (or over 1 - gap) which an option is not pushed
-    further out, `legality` the weight of the term that keeps replies legal, `alpha` that of the pull to the magnet;
-    `option_decay` fades the returns of each option from batch to batch (0: this batch alone), `drift` is the share by which
-    an information set's magnet follows the policy (0: it stays uniform).
+    `decay` is of the `baseline` averages. `share` divides a proposer's positive return by the number of times the same
+    task was proposed in the batch. For `neurd`: `gap` is the probability under (or over 1 - gap) which an option is not
+    pushed further out, `legality` the weight of the term that keeps replies legal, `alpha` that of the pull to the
+    magnet; `option_decay` fades the returns of each option from batch to batch (0: this batch alone), `drift` is the
+    share by which an information set's magnet follows the policy (0: it stays uniform).
     """
 
     estimator: str = "peers"
@@ -59,9 +62,9 @@ class CreditConfig:
 class LossConfig:
     """`kind` is ppo or reinforce; `normalisation` token, sequence, episode, role or constant (then / `constant`).
 
-    `clip_low`, `clip_high` bound the ratio, `dual_clip` (0: off) the loss of negative advantages. `entropy` is the bonus a
-    nat, `kl` the weight of KL(policy || start). `magnet` is the weight of KL(policy || magnet), where the magnet is a copy of
-    the policy renewed every `magnet_every` steps, or the uniform distribution over legal replies if that is 0.
+    `clip_low`, `clip_high` bound the ratio, `dual_clip` (0: off) the loss of negative advantages. `entropy` is the bonus
+    a nat, `kl` the weight of KL(policy || start). `magnet` is the weight of KL(policy || magnet), where the magnet is a
+    copy of the policy renewed every `magnet_every` steps, or the uniform distribution over legal replies if that is 0.
     `updates` optimizer steps are taken on each batch.
     """
 

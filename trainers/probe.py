@@ -16,8 +16,8 @@ Table = dict[Information, tuple[float, ...]]
 async def strategy(tree: Tree, agents: Mapping[str, LLMAgent], *, canonical: bool = False) -> Table:
     """The probability of every legal move in every information set, one query each; agents by role.
 
-    What a row lacks to 1 is any other reply: illegal. `canonical` counts only the usual spelling of each reply, which is
-    a lower bound and much cheaper.
+    What a row lacks to 1 is any other reply: illegal. `canonical` counts only the usual spelling of each reply, which
+    is a lower bound and much cheaper.
     """
     asked = [_odds(agents[known.role], known, canonical) for known in tree.information]
     found = await asyncio.gather(*asked)

@@ -1,4 +1,4 @@
-"""The training loop: play, give credit, take one step, look, save; killed anywhere, it goes on as if nothing had been."""
+"""The training loop: play, give credit, take one step, look, save; killed anywhere, it goes on as if it was not."""
 
 from __future__ import annotations
 
