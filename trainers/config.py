@@ -62,8 +62,8 @@ class CreditConfig:
 class LossConfig:
     """`kind` is ppo or reinforce; `normalisation` token, sequence, episode, role or constant (then / `constant`).
 
-    `clip_low`, `clip_high` bound the ratio, `dual_clip` (0: off) the loss of negative advantages. `entropy` is the bonus
-    a nat, `kl` the weight of KL(policy || start). `magnet` is the weight of KL(policy || magnet), where the magnet is a
+    `clip_low`, `clip_high` bound the ratio, `dual_clip` (0: off) the loss of negative advantages. `entropy` is the
+    bonus a nat, `kl` the weight of KL(policy || start). `magnet` is the weight of KL(policy || magnet); the magnet is a
     copy of the policy renewed every `magnet_every` steps, or the uniform distribution over legal replies if that is 0.
     `updates` optimizer steps are taken on each batch.
     """
