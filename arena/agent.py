@@ -7,7 +7,6 @@ import copy
 import math
 import random
 import threading
-import unicodedata
 from bisect import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from arena.chat import Chat
 from arena.context import Choice, Context, CutOff, View
 from arena.engines import ContextFull, Decoding, Engine
 from arena.seeding import derive
+from arena.terminal import clean
 from roles import Memory, Reply, Role
 
 PLAYER = Role(name="player")
@@ -244,19 +244,14 @@ class HumanAgent:
 
     async def act(self, context: Context) -> str:
         if not context.turn and self.role.system:
-            self.show(cleaned(self.role.system))
+            self.show(clean(self.role.system))
         for message in context.messages[context.pending :]:
-            self.show(cleaned(message["content"]))
+            self.show(clean(message["content"]))
         if context.legal:
-            self.show("moves: " + " ".join(cleaned(self.role.words(move)) for move in context.legal))
+            self.show("moves: " + " ".join(clean(self.role.words(move)) for move in context.legal))
         while not (reply := (await _in_thread(self.ask, f"{self.name}> ")).strip()):
             self.show("say something, please")
         return self.role.words(reply) if reply in context.legal else reply
-
-
-def cleaned(text: str) -> str:
-    """Text without the control and format characters by which it could steer a terminal; line breaks and tabs stay."""
-    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
 
 
 async def _in_thread(ask: Callable[[str], str], prompt: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
@@ -64,8 +63,6 @@ def main(words: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if words is None else words)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
-    if not debug:  # what libraries are going to rename is no concern of who runs a command
-        warnings.filterwarnings("ignore", category=FutureWarning, module=r"(transformers|peft)\b")
     here = os.getcwd()
     if here not in sys.path:
         sys.path.append(here)  # last, so that a game of your own is found and nothing installed is shadowed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -197,11 +197,16 @@ async def play_many(jobs: Iterable[Job], concurrency: int) -> list[Episode]:
         for i, job in queue:
             episodes[i] = await play(job.game, job.agents, seed=job.seed, task=job.task, id=job.id, stream=job.stream)
 
-    workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(waiting)))]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+    await in_parallel(work, min(concurrency, len(waiting)))
     return [episode for episode in episodes if episode is not None]
+
+
+async def in_parallel(work: Callable[[], Awaitable[None]], workers: int) -> None:
+    """Run `work` as often as there are workers, at once; whatever one of them raises stops the others first."""
+    tasks = [asyncio.ensure_future(work()) for _ in range(workers)]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -18,7 +18,7 @@ from rich.text import Text
 from arena.agent import Agent
 from arena.game import Game
 from arena.make import GameConfig, make
-from arena.play import play
+from arena.play import in_parallel, play
 from arena.ratings import TASK, Rating, Ratings, ordered
 from arena.seeding import derive
 from arena.store import Store
@@ -281,13 +281,7 @@ async def round_robin(
             if tick is not None:
                 tick(len(done))
 
-    workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(pairings) - len(done)))]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+    await in_parallel(work, min(concurrency, len(pairings) - len(done)))
     return _stand(entrants, str(rules), done, store, name)
 
 

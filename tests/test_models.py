@@ -15,6 +15,7 @@ from gguf import GGUFWriter
 
 from arena import folder
 from arena.engines import models
+from arena.engines.transformer import ARCHITECTURES
 
 
 @pytest.fixture(autouse=True)
@@ -276,7 +277,7 @@ def test_a_template_that_forbids_or_drops_the_system_prompt_is_seen(tiny, templa
     assert (facts.template, facts.system_prompt) == expected
 
 
-@pytest.mark.parametrize("architecture", models.SUPPORTED)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_supported_ones_pass(tiny, architecture):
     assert models.describe(rewrite(tiny, model_type=architecture)).architecture == architecture
 

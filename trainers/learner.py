@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,9 @@ def adapted(model: Any, config: LoraConfig, seed: int) -> Any:
     from peft import get_peft_model
 
     peft = PeftConfig(r=config.rank, lora_alpha=config.alpha, lora_dropout=0.0, target_modules=list(config.targets))
-    wrapped = get_peft_model(model, peft)
+    with warnings.catch_warnings():  # peft asks transformers by a name that is going to change
+        warnings.filterwarnings("ignore", ".*is_gradient_checkpointing", FutureWarning)
+        wrapped = get_peft_model(model, peft)
     # peft draws A from the global generator; ours comes from the run's seed alone.
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():

@@ -55,7 +55,9 @@ def run(config: TrainConfig, folder: Path, tick: Tick = lambda done, figures=Non
     Raises ConfigError if another config has been run there, TrainingStopped if nothing can be learned, and
     KeyboardInterrupt after Ctrl-C once the step under way is saved.
     """
-    claim(config, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    configs.claim(folder, config)
+    sign(config, folder / "manifest.json")
     with Store(folder / "store.db") as store:
         store.start(config.name, "train", json.loads(json.dumps(_plain(config))))
         training = Training(config, folder, store)
@@ -72,21 +74,10 @@ def run(config: TrainConfig, folder: Path, tick: Tick = lambda done, figures=Non
     return folder
 
 
-def claim(config: TrainConfig, folder: Path) -> None:
-    """Make the folder this run's own, or see that it is."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "config.yaml"
+def sign(config: TrainConfig, path: Path) -> None:
+    """Write down, once, with what a run was begun: the versions and the machine that its figures depend on."""
     if path.exists():
-        before = configs.load(TrainConfig, path)
-        differing = configs.difference(before, config)
-        if differing:
-            raise configs.ConfigError(
-                f"another config was run here; it differs in {', '.join(differing)}",
-                str(folder),
-                remedy="give --folder",
-            )
         return
-    configs.save(config, path)
     facts = {
         "packages": {name: installed(name) for name in ("torch", "transformers", "numpy", "pettingzoo")},
         "python": platform.python_version(),
@@ -94,7 +85,7 @@ def claim(config: TrainConfig, folder: Path) -> None:
         "seed": config.seed,
         "model": config.model,
     }
-    (folder / "manifest.json").write_text(json.dumps(facts, indent=1) + "\n")
+    path.write_text(json.dumps(facts, indent=1) + "\n")
 
 
 class Training:

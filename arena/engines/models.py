@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import torch
 
 from arena import folder
+from arena.engines.transformer import ARCHITECTURES
 
-SUPPORTED = ("llama", "mistral", "qwen2", "qwen3")
 TINY = "tiny"
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
@@ -196,8 +196,8 @@ def describe(path: Path) -> Facts:
 
 
 def refuse_unsupported(path: Path, architecture: str) -> None:
-    if architecture not in SUPPORTED:
-        raise ModelError(f"{path} has architecture {architecture!r}; supported are {', '.join(SUPPORTED)}")
+    if architecture not in ARCHITECTURES:
+        raise ModelError(f"{path} has architecture {architecture!r}; supported are {', '.join(ARCHITECTURES)}")
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from arena.agent import opening
 from arena.chat import Chat
 from arena.cli import main
 from arena.engines import models
+from arena.engines.transformer import ARCHITECTURES
 from roles import Memory, load
 from trainers import checkpoint, export
 from trainers.card import Card
@@ -242,7 +243,7 @@ def test_a_file_of_an_unknown_architecture_is_told_at_once(tmp_path, monkeypatch
         models.find(str(file))
     assert time.perf_counter() - began < 3
     told = str(caught.value)
-    assert all(word in told for word in (str(file), "hyena9000", *models.SUPPORTED))
+    assert all(word in told for word in (str(file), "hyena9000", *ARCHITECTURES))
     assert "\n" not in told
     assert not (tmp_path / "cache").exists()
 
