@@ -32,8 +32,8 @@ def held_out(count: int = 200, seed: int = 7, low: int = 10, high: int = 99) -> 
     return tuple(chosen)
 
 
-async def accuracy(agent: Callable[..., Agent], count: int = 200) -> dict[str, float]:
-    """The share of `count` held-out sums that the solver answers rightly when it takes its likeliest tokens.
+async def accuracy(agent: Callable[..., Agent], count: int = 200, low: int = 10, high: int = 99) -> dict[str, float]:
+    """The share of right answers to the `count` sums of `held_out` when the solver takes its likeliest tokens.
 
     `agent(role, temperature=)` makes the player of a role.
     """
@@ -42,9 +42,12 @@ async def accuracy(agent: Callable[..., Agent], count: int = 200) -> dict[str, f
     async def right(a: int, b: int) -> bool:
         context = Context()
         context.hear(f"{a} + {b} = ")
+        context.legal = _answers(low, high)  # for solvers that reply with legal moves only
         return solver.role.move(await solver.act(context)) == str(a + b)
 
-    return {"accuracy": sum(await asyncio.gather(*(right(a, b) for a, b in held_out(count)))) / count}
+    return {
+        "accuracy": sum(await asyncio.gather(*(right(*pair) for pair in held_out(count, low=low, high=high)))) / count
+    }
 
 
 class ProposerSolver(Game):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 
 from arena import solve
 from arena.agent import LLMAgent
@@ -39,6 +40,13 @@ async def _odds(agent: LLMAgent, known: Information, canonical: bool) -> tuple[f
 def illegal_mass(table: Table) -> float:
     """The mean probability of an illegal reply over information sets."""
     return sum(max(0.0, 1.0 - sum(row)) for row in table.values()) / len(table)
+
+
+def illegal_games(tree: Tree, policy: solve.Policy) -> float:
+    """The probability that a game of `policy` against itself comes to an illegal reply."""
+    illegal = {kids[-1] for kids, mover in zip(tree.children, tree.mover, strict=True) if mover >= 0}
+    ends = (None if r is None else (float(n in illegal),) * len(r) for n, r in enumerate(tree.returns))
+    return next(iter(solve.values(replace(tree, returns=tuple(ends)), policy).values()))
 
 
 def summary(tree: Tree, table: Table) -> dict[str, float]:
