@@ -158,6 +158,8 @@ class TorchEngine:
 
     def drop(self, policy: str) -> None:
         """Forget a policy."""
+        if self._session(policy).busy:
+            raise RuntimeError(f"policy {policy!r} has requests in flight: they would wait for ever")
         del self._sessions[policy]
 
     def version(self, policy: str = "live") -> int:
@@ -344,10 +346,7 @@ def _draw(logp: Tensor, draws: Sequence[Sequence[_Draw]], temperature: float) ->
 def checksum(model: Transformer) -> str:
     """CRC of the sums of the bit patterns of all weights of the forward pass: cheap, and any changed bit changes it."""
     crc = 0
-    weights = [model.embedding, model.norm, model.head]
-    for layer in model.layers:
-        weights += [linear.weight for linear in layer.linears] + [layer.norm_attention, layer.norm_mlp]
-    for weight in weights:
+    for weight in model.weights().values():
         bits = weight.detach().contiguous().view(torch.int32 if weight.element_size() == 4 else torch.int16)
         crc = zlib.crc32(int(bits.sum(dtype=torch.int64)).to_bytes(8, "big", signed=True), crc)
     return f"{crc:08x}"

@@ -133,13 +133,18 @@ class Transformer:
     """Forward passes over token trees, with and without gradients, on the parameters of a transformers causal model.
 
     With `adapter` the model's LoRA adapter (peft, named "default") is merged in; call `merge` after it has changed.
-    Raises ValueError for an architecture that is not in `ARCHITECTURES`.
+    `context` is the longest text in tokens: attention here goes back to the first token, so a model that looks back less
+    far holds no more than that. Raises ValueError for an architecture that is not in `ARCHITECTURES`, and for rotary
+    positions that change with the length of the text.
     """
 
     def __init__(self, model: Any, adapter: bool = True):
         config = model.config
         if config.model_type not in ARCHITECTURES:
             raise ValueError(f"architecture {config.model_type!r} is not supported: {', '.join(ARCHITECTURES)}")
+        rope = (config.rope_parameters or {}).get("rope_type", "default")
+        if rope in ("dynamic", "longrope"):
+            raise ValueError(f"rotary positions of type {rope!r} change with the length: a text can't grow a token a time")
         inner = getattr(model, "base_model", model)
         causal = getattr(inner, "model", inner) if hasattr(model, "peft_config") else model
         body = causal.model
@@ -153,7 +158,7 @@ class Transformer:
         self.heads: int = config.num_attention_heads
         self.kv_heads: int = config.num_key_value_heads
         self.head_width: int = getattr(config, "head_dim", None) or self.width // self.heads
-        self.context: int = config.max_position_embeddings
+        self.context: int = min(config.max_position_embeddings, _window(config))
         self.dtype, self.device = self.embedding.dtype, self.embedding.device
         self.merge()
 
@@ -234,6 +239,13 @@ class Transformer:
 
     def _norm(self, x: Tensor, weight: Tensor) -> Tensor:
         return F.rms_norm(x, (x.shape[-1],), weight, self.epsilon)
+
+
+def _window(config: Any) -> int:
+    """How many tokens a layer of the model looks back at most, itself included."""
+    kinds: list[str] = getattr(config, "layer_types", None) or ["sliding_attention"]
+    window: int | None = getattr(config, "sliding_window", None)
+    return window if window and "sliding_attention" in kinds else int(config.max_position_embeddings)
 
 
 def _rotate(x: Tensor, rope: tuple[Tensor, Tensor]) -> Tensor:
