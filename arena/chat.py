@@ -54,6 +54,7 @@ class Chat:
         anchors = [self._secret[token.content] for token in control.values() if not token.rstrip]
         self._anchor = anchors[0] if anchors else ""
         self._shapes: dict[tuple[str, ...], list[str]] = {}
+        self._memory: dict[tuple[str, bool], tuple[int, ...]] = {}
         for i, token in control.items():
             if self._ids(self._secret[token.content]) != [i] or i in self._ids(token.content):
                 raise ChatError(
@@ -162,7 +163,20 @@ class Chat:
     # -- inside ----------------------------------------------------------------------------------------------------
 
     def _ids(self, text: str, start: bool = False) -> list[int]:
-        """Ids of text that holds secret names; not at the `start`, tokenizers must not put a space before it."""
+        """Ids of text that holds secret names; not at the `start`, tokenizers must not put a space before it.
+
+        Self-play says the same short texts over and over: those are encoded once.
+        """
+        if len(text) > REMEMBERED:
+            return self._encoded(text, start)
+        found = self._memory.get((text, start))
+        if found is None:
+            if len(self._memory) >= MEMORY:
+                self._memory.clear()
+            found = self._memory[text, start] = tuple(self._encoded(text, start))
+        return list(found)
+
+    def _encoded(self, text: str, start: bool) -> list[int]:
         if start or not self._anchor:
             return list(self._vault.encode(text, add_special_tokens=False).ids)
         return list(self._vault.encode(self._anchor + text, add_special_tokens=False).ids[1:])

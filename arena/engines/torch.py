@@ -83,8 +83,17 @@ class _Session:
 
     def clear(self) -> None:
         self.tree = TokenTree()
+        self.ends: dict[tuple[int, ...], int] = {}  # the last node of each whole prompt
         self.cache = Cache(self.model)
         self.computed = 0  # nodes [0, computed) have keys, values and hidden states
+
+    def tip(self, ids: Sequence[int]) -> int:
+        """The last node of a prompt."""
+        key = tuple(ids)
+        node = self.ends.get(key)
+        if node is None:
+            node = self.ends[key] = self.tree.add(key)
+        return node
 
     @property
     def busy(self) -> bool:
@@ -117,7 +126,7 @@ class TorchEngine:
         session = self._session(policy)
         self._check(ids, decoding.max_tokens, session)
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        draw = _Draw(future, session.tree.add(ids), decoding, random.Random(seed), decoding.max_tokens)
+        draw = _Draw(future, session.tip(ids), decoding, random.Random(seed), decoding.max_tokens)
         if draw.room < 1:
             return Completion((), (), session.version, "length")
         session.draws.append(draw)
@@ -130,7 +139,7 @@ class TorchEngine:
         session = self._session(policy)
         self._check(ids, max((len(reply) for reply in replies), default=0), session)
         future: asyncio.Future[list[list[float]]] = asyncio.get_running_loop().create_future()
-        tip = session.tree.add(ids)
+        tip = session.tip(ids)
         edges = [self._edges(session.tree, tip, reply) for reply in replies]
         tips = (tip, *(reply[-1][0] for reply in edges if reply))
         session.scores.append(_Score(future, edges, tips))
@@ -243,6 +252,7 @@ class TorchEngine:
             requests: list[_Draw | _Score] = [*session.draws, *session.scores]
             tips = [tip for request in requests for tip in request.tips]
             order = session.tree.keep(tips)
+            session.ends.clear()
             computed = int(np.searchsorted(order, session.computed))
             session.cache.move(torch.from_numpy(order[:computed]))
             new = {int(old): i for i, old in enumerate(order)}
