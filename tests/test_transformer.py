@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 import torch
@@ -25,7 +26,7 @@ def tree_logits(model, tree, cuts=(), cache=True, view=None):
     view = view or Transformer(model)
     store = Cache(view, slots=2) if cache else None
     found, bounds = [], [0, *cuts, len(tree)]
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in pairwise(bounds):
         if store is not None:
             store.reserve(stop)
         hidden = view.forward(

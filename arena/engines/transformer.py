@@ -133,8 +133,8 @@ class Transformer:
     """Forward passes over token trees, with and without gradients, on the parameters of a transformers causal model.
 
     With `adapter` the model's LoRA adapter (peft, named "default") is merged in; call `merge` after it has changed.
-    `context` is the longest text in tokens: attention here goes back to the first token, so a model that looks back less
-    far holds no more than that. Raises ValueError for an architecture that is not in `ARCHITECTURES`, and for rotary
+    `context` is the longest text in tokens: attention here goes back to the first token, so a model that looks back
+    less far holds no more than that. Raises ValueError for an architecture that is not in `ARCHITECTURES`, and for rotary
     positions that change with the length of the text.
     """
 
@@ -144,7 +144,7 @@ class Transformer:
             raise ValueError(f"architecture {config.model_type!r} is not supported: {', '.join(ARCHITECTURES)}")
         rope = (config.rope_parameters or {}).get("rope_type", "default")
         if rope in ("dynamic", "longrope"):
-            raise ValueError(f"rotary positions of type {rope!r} change with the length: a text can't grow a token a time")
+            raise ValueError(f"rotary positions of type {rope!r} change with the length of the text: not supported")
         inner = getattr(model, "base_model", model)
         causal = getattr(inner, "model", inner) if hasattr(model, "peft_config") else model
         body = causal.model
