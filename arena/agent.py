@@ -44,6 +44,12 @@ def opening(role: Role) -> list[dict[str, str]]:
     return messages
 
 
+def fitted(role: Role, chat: Chat) -> frozenset[int]:
+    """The ids that end a reply of this role; raises `ChatError` if the model can't speak in the role's way."""
+    chat.open([*opening(role), {"role": "user", "content": ""}], role.format)
+    return chat.stops(role)
+
+
 @dataclass(frozen=True)
 class LLMAgent:
     """A language model at a seat: the engine is shared, the context belongs to the seat.
@@ -61,8 +67,7 @@ class LLMAgent:
     stops: frozenset[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.chat.open([*opening(self.role), {"role": "user", "content": ""}], self.role.format)
-        object.__setattr__(self, "stops", self.chat.stops(self.role))
+        object.__setattr__(self, "stops", fitted(self.role, self.chat))
 
     async def act(self, context: Context) -> str:
         """Read what is new, then reply; raises `CutOff` when the budget or the engine's context is used up."""

@@ -14,6 +14,7 @@ from arena.chat import Chat
 from arena.engines import Engine
 from roles import Role, load
 
+POLICY = "policy"  # the word for the agent that learns, in a training config
 ROLE_FILE = "role.yaml"  # what an exported agent carries
 SIMPLE: Mapping[str, Callable[[], Agent]] = {
     "random": RandomAgent,
@@ -52,5 +53,7 @@ class Cast:
             raise ValueError(f"agent {word!r} not found: did you mean {near[0]!r}?")
         carried = Path(model) / ROLE_FILE
         role = load(name or (str(carried) if carried.is_file() else "player"))
-        path: Path = import_module("arena.engines.models").find(model, self.progress)
+        models = import_module("arena.engines.models")
+        path: Path = models.find(model, self.progress)
+        models.speaks(path, [role])
         return path, role

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 import os
 import re
 import types
@@ -22,16 +23,43 @@ Schema = TypeVar("Schema")
 
 
 class ConfigError(ValueError):
-    """Bad input of a user: `what` is wrong, `where` it stands, the `near`est thing that exists, the `remedy`."""
+    """Bad input of a user: `what` is wrong, `where` it stands, the `near`est thing that exists, the `remedy`.
 
-    def __init__(self, what: str, where: str = "", near: str = "", remedy: str = ""):
-        self.what, self.where, self.near, self.remedy = what, where, near, remedy
+    `key` names the bad key where only whoever read it can tell where it stands.
+    """
+
+    def __init__(self, what: str, where: str = "", near: str = "", remedy: str = "", key: str = ""):
+        self.what, self.where, self.near, self.remedy, self.key = what, where, near, remedy, key
         super().__init__(": ".join(part for part in (what, where, near and f"did you mean {near}?", remedy) if part))
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
     """The member of `known` that looks most like `word`, or "" if none does."""
     return next(iter(difflib.get_close_matches(word, known, 1, cutoff=0.5)), "")
+
+
+# -- values, for the `__post_init__` of a config --------------------------------------------------------------------
+
+
+def within(
+    key: str, value: float, low: float = -math.inf, high: float = math.inf, *, above: bool = False, below: bool = False
+) -> None:
+    """Refuse a number that isn't finite, or not from `low` to `high`: `above` leaves out `low`, `below` `high`."""
+    fits = (
+        math.isfinite(value) and (low < value if above else low <= value) and (value < high if below else value <= high)
+    )
+    if not fits:
+        parts = [f"{'above' if above else 'of at least'} {low:g}"] if low > -math.inf else []
+        parts += [f"{'below' if below else 'at most'} {high:g}"] if high < math.inf else []
+        wanted = f"give a number {' and '.join(parts)}" if parts else "give a finite number"
+        raise ConfigError(f"{key} is {value}", remedy=wanted, key=key)
+
+
+def one_of(key: str, value: str, known: Sequence[str]) -> None:
+    """Refuse a word that isn't one of those known."""
+    if value not in known:
+        near = nearest(value, known)
+        raise ConfigError(f"{key} {value!r} not found", "", near and repr(near), f"there are {', '.join(known)}", key)
 
 
 # -- files ---------------------------------------------------------------------------------------------------------
@@ -209,7 +237,8 @@ def load(schema: type[Schema], name: str | Path, overrides: Sequence[str] = (), 
     """
     path = find(str(name), kind)
     merged: Any = OmegaConf.structured(schema)
-    for where, content in [*_read(path), *_overrides(schema, overrides)]:
+    sources = [*_read(path), *_overrides(schema, overrides)]
+    for where, content in sources:
         _check(schema, OmegaConf.to_container(content), "", where, schema)
         try:
             merged = OmegaConf.merge(merged, content)
@@ -218,6 +247,10 @@ def load(schema: type[Schema], name: str | Path, overrides: Sequence[str] = (), 
             raise ConfigError(f"{key}: {_first_line(error)}" if key else _first_line(error), where) from error
     try:
         built = OmegaConf.to_object(merged)
+    except ConfigError as error:
+        from_ = [where for where, content in sources if OmegaConf.select(content, error.key) is not None]
+        where = error.where or (from_ or [str(path)])[-1]
+        raise ConfigError(error.what, where, error.near, error.remedy, error.key) from error
     except MissingMandatoryValue as error:
         raise ConfigError(
             f"{error.full_key} has no value", str(path), remedy=f"set it: {error.full_key}=..."

@@ -37,7 +37,7 @@ def cards(own_folder):
     return "cards.yaml"
 
 
-ABOVE = ("arena.engines.models:find", "trainers.train:run", "trainers.demo:run")
+ABOVE = ("arena.engines.models:find", "arena.engines.models:speaks", "trainers.train:run", "trainers.demo:run")
 
 
 @pytest.fixture
@@ -135,15 +135,15 @@ def test_a_config_that_cannot_run_is_refused_before_any_model(capsys, cards, rea
 
 def test_the_models_are_asked_before_training_starts(cards, reached):
     assert main(["train", cards, "steps=3", "--folder", "here"]) == 0
-    assert [entry for entry, _ in reached] == ["arena.engines.models:find", "trainers.train:run"]
+    assert [entry for entry, _ in reached] == list(ABOVE[:3])
     assert reached[0][1][0] == "tiny"
-    settings, folder, _ = reached[1][1]
+    settings, folder, _ = reached[2][1]
     assert (settings.name, settings.steps, str(folder)) == ("cards", 3, "here")
 
 
 def test_a_run_is_written_under_its_own_name(cards, reached):
     assert main(["train", cards]) == 0
-    assert reached[1][1][1] == Path("runs/cards")
+    assert reached[2][1][1] == Path("runs/cards")
 
 
 def test_a_seat_that_nobody_takes_is_told(capsys, reached):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from arena.config import one_of, within
+from trainers.config import NORMALISATIONS
 from trainers.rows import Decision, Row
 
-NORMALISATIONS = ("token", "sequence", "episode", "role", "constant")
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
@@ -58,12 +58,8 @@ def make_batch(rows: Sequence[Row], normalisation: str = "token", constant: floa
       constant  1 / `constant` (arXiv:2503.20783)
     Rows without anything to train don't count; which rows were dropped for zero signal is decided before.
     """
-    if normalisation not in NORMALISATIONS:
-        near = difflib.get_close_matches(normalisation, NORMALISATIONS, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(NORMALISATIONS)}"
-        raise ValueError(f"loss.normalisation {normalisation!r} not found: {hint}")
-    if normalisation == "constant" and not constant > 0:
-        raise ValueError(f"loss.constant is {constant}: weights are 1 / constant, so give a positive number")
+    one_of("loss.normalisation", normalisation, NORMALISATIONS)
+    within("loss.constant", constant, 0, above=True)
     lengths = [len(row.tokens) for row in rows]
     roles = tuple(sorted({row.role for row in rows}))
     per_token = _weights(rows, [int(row.mask.sum()) for row in rows], normalisation, constant)
@@ -102,7 +98,7 @@ def _weights(rows: Sequence[Row], counts: Sequence[int], normalisation: str, con
             "sequence": 1.0 / (len(some) * counts[b]),
             "episode": 1.0 / episodes,
             "role": 1.0 / (len(by_role) * by_role[rows[b].role]),
-            "constant": 1.0 / constant if constant else 0.0,
+            "constant": 1.0 / constant,
         }[normalisation]
     return weights
 

@@ -7,7 +7,12 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from arena.cast import POLICY
+from arena.config import ConfigError, one_of, within
 from arena.make import GameConfig
+
+KINDS = ("ppo", "reinforce")
+NORMALISATIONS = ("token", "sequence", "episode", "role", "constant")
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,7 @@ class SeatConfig:
     """
 
     role: str = "player"
-    agent: str = "policy"
+    agent: str = POLICY
     changes: dict[str, Any] = field(default_factory=dict)
 
 
@@ -33,6 +38,10 @@ class RolloutConfig:
     deals: int = 16
     samples: int = 4
     score_options: bool = False
+
+    def __post_init__(self) -> None:
+        within("rollout.deals", self.deals, 1)
+        within("rollout.samples", self.samples, 1)
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,16 @@ class CreditConfig:
     drift: float = 0.0
     drop_cut_off: bool = True
 
+    def __post_init__(self) -> None:
+        within("credit.decay", self.decay, 0, 1)
+        within("credit.gap", self.gap, 0, 0.5, below=True)
+        within("credit.legality", self.legality, 0)
+        within("credit.alpha", self.alpha, 0)
+        within("credit.option_decay", self.option_decay, 0, 1)
+        within("credit.drift", self.drift, 0, 1)
+        for role, weight in self.role_weights.items():
+            within(f"credit.role_weights.{role}", weight)
+
 
 @dataclass(frozen=True)
 class LossConfig:
@@ -80,6 +99,20 @@ class LossConfig:
     magnet_every: int = 0
     updates: int = 1
 
+    def __post_init__(self) -> None:
+        one_of("loss.kind", self.kind, KINDS)
+        one_of("loss.normalisation", self.normalisation, NORMALISATIONS)
+        within("loss.constant", self.constant, 0, above=True)
+        within("loss.clip_low", self.clip_low, 0, 1)
+        within("loss.clip_high", self.clip_high, 0)
+        if self.dual_clip:
+            within("loss.dual_clip", self.dual_clip, 1, above=True)  # (arXiv:1912.09729: c > 1)
+        within("loss.entropy", self.entropy)
+        within("loss.kl", self.kl, 0)
+        within("loss.magnet", self.magnet, 0)
+        within("loss.magnet_every", self.magnet_every, 0)
+        within("loss.updates", self.updates, 1)
+
 
 @dataclass(frozen=True)
 class OptimConfig:
@@ -97,6 +130,16 @@ class OptimConfig:
     clip_norm: float = 1.0
     micro_tokens: int = 1024
 
+    def __post_init__(self) -> None:
+        within("optim.lr", self.lr, 0)
+        within("optim.lr_end", self.lr_end, 0)
+        within("optim.warmup", self.warmup, 0)
+        within("optim.beta1", self.beta1, 0, 1, below=True)
+        within("optim.beta2", self.beta2, 0, 1, below=True)
+        within("optim.weight_decay", self.weight_decay, 0)
+        within("optim.clip_norm", self.clip_norm, 0)
+        within("optim.micro_tokens", self.micro_tokens, 1)
+
 
 @dataclass(frozen=True)
 class LoraConfig:
@@ -108,6 +151,14 @@ class LoraConfig:
         default_factory=lambda: ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
     )
 
+    def __post_init__(self) -> None:
+        within("lora.rank", self.rank, 0)
+        within("lora.alpha", self.alpha, 0, above=True)
+        if self.rank and not self.targets:
+            raise ConfigError(
+                "lora.targets is empty", remedy="name layers to adapt, or set lora.rank=0", key="lora.targets"
+            )
+
 
 @dataclass(frozen=True)
 class ProbeConfig:
@@ -117,6 +168,9 @@ class ProbeConfig:
     exploitability: bool = False
     every: int = 0
     evaluate: str = ""
+
+    def __post_init__(self) -> None:
+        within("probe.every", self.every, 0)
 
 
 @dataclass(frozen=True)
@@ -138,3 +192,9 @@ class TrainConfig:
     optim: OptimConfig = field(default_factory=OptimConfig)
     lora: LoraConfig = field(default_factory=LoraConfig)
     probe: ProbeConfig = field(default_factory=ProbeConfig)
+
+    def __post_init__(self) -> None:
+        within("steps", self.steps, 1)
+        within("save_every", self.save_every, 1)
+        within("threads", self.threads, 1)
+        within("max_empty", self.max_empty, 1)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from arena import config, folder
 from arena.agent import opening
-from arena.cast import ROLE_FILE
+from arena.cast import POLICY, ROLE_FILE
 from arena.chat import DATED, Chat
 from arena.engines import models
 from roles import Format, Memory, Role
@@ -264,7 +264,7 @@ def export_run(
 
 def pick_seat(settings: TrainConfig, role: str | None) -> str:
     """The role of the game whose seats the agent took, if it was the policy that learned there."""
-    learning = [name for name, seat in settings.seats.items() if seat.agent == "policy"]
+    learning = [name for name, seat in settings.seats.items() if seat.agent == POLICY]
     if role is None:
         if len({repr(settings.seats[name]) for name in learning}) > 1:
             raise ExportError(f"the run trained {', '.join(learning)}: say which with --role")

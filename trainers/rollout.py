@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from arena.agent import Agent, LLMAgent
-from arena.cast import Cast
+from arena.cast import POLICY, Cast
 from arena.chat import Chat
 from arena.engines import Engine
 from arena.make import make
@@ -17,8 +17,6 @@ from arena.types import Episode
 from roles import Role
 from roles import load as load_role
 from trainers.config import TrainConfig
-
-POLICY = "policy"  # the word for the agent that learns
 
 
 class Rollout:

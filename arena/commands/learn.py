@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from arena import config, terminal
-from arena.cast import SIMPLE, Cast
+from arena.cast import POLICY, SIMPLE, Cast
 from arena.commands import existing_run, print_json, reach, run_folder, writable
 from arena.config import ConfigError, nearest
+from arena.game import Game
 from arena.make import make
+from roles import Reply, Role
 from roles import role as roles
 
 
@@ -130,32 +133,79 @@ def export(
 def validate(settings: Any, folder: Path) -> None:
     """Refuse a training config that can't run: its game, seats, roles, model, and the folder it would be written to."""
     game = make(settings.game.name, **settings.game.params)
-    seats = list(game.roles)
-    empty = [name for name in seats if name not in settings.seats]
-    for name, seat in settings.seats.items():
-        if name not in game.roles:
-            near = nearest(name, seats)
-            raise ConfigError(
-                f"game {settings.game.name!r} has no role {name!r}",
-                f"seats.{name}",
-                near and repr(near),
-                f"its roles are {', '.join(seats)}",
-            )
-        try:
-            roles.load(seat.role, **seat.changes)
-        except ValueError as error:
-            raise ConfigError(str(error), f"seats.{name}.role") from error
-        if seat.agent != "policy" and seat.agent not in SIMPLE:
-            Cast().find(seat.agent)
+    for where in ("seats", "credit.role_weights", "credit.share"):
+        part, _, key = where.partition(".")
+        known_roles(game, getattr(settings.credit, key) if part == "credit" else settings.seats, where)
+    learning = learners(settings)
+    empty = [name for name in game.roles if name not in settings.seats]
     if empty:
         raise ConfigError(
             f"nobody sits at {', '.join(empty)}", "seats", remedy=f"give a role: seats.{empty[0]}.role=..."
         )
+    if not any(role.train for role in learning.values()):
+        raise ConfigError("nobody learns", "seats", remedy=f"give one seat agent: {POLICY} and a role with train: true")
+    for name, role in learning.items():
+        trainable(role, f"seats.{name}", listed=moves_are_listed(game), settings=settings)
     reach("trainers.credit:find")(settings.credit.estimator)
     if settings.probe.evaluate:
         evaluator(settings.probe.evaluate)
     writable(folder)
-    reach("arena.engines.models:find")(settings.model, terminal.note)
+    path = reach("arena.engines.models:find")(settings.model, terminal.note)
+    reach("arena.engines.models:speaks")(path, learning.values())
+
+
+def known_roles(game: Game, named: Iterable[str], where: str) -> None:
+    """Refuse a name that is no role of the game."""
+    for name in named:
+        if name not in game.roles:
+            near = nearest(name, list(game.roles))
+            remedy = f"its roles are {', '.join(game.roles)}"
+            raise ConfigError(
+                f"game {str(game)!r} has no role {name!r}", f"{where}.{name}", near and repr(near), remedy
+            )
+
+
+def learners(settings: Any) -> dict[str, Role]:
+    """The roles of the seats where the policy sits, by name; refuses roles and agents that aren't there."""
+    found = {}
+    for name, seat in settings.seats.items():
+        try:
+            role = roles.load(seat.role, **seat.changes)
+        except ValueError as error:
+            raise ConfigError(str(error), f"seats.{name}.role") from error
+        if seat.agent == POLICY:
+            found[name] = role
+        elif seat.agent not in SIMPLE:
+            Cast().find(seat.agent)
+    return found
+
+
+def moves_are_listed(game: Game) -> bool:
+    """Whether the seats that move first in a game know their legal moves."""
+    game.reset(seed=0)
+    return all(game.legal(seat) for seat in game.acting)
+
+
+def trainable(role: Role, where: str, *, listed: bool, settings: Any) -> None:
+    """Refuse a role whose replies could not be drawn, or not with probabilities that are exact."""
+    drawn, temperature = role.reply is Reply.legal, role.sampling.temperature
+    if drawn and not listed:
+        raise ConfigError(
+            f"role {role.name!r} has reply: legal", where, remedy="the game lists no legal moves: set reply: free"
+        )
+    if role.train and temperature == 0:
+        raise ConfigError(f"role {role.name!r} learns at temperature 0", where, remedy="use 1: nothing else is tried")
+    if role.train and drawn and temperature != 1:
+        remedy = "moves drawn among the legal ones are learned exactly at 1 only: set sampling.temperature to 1"
+        raise ConfigError(f"role {role.name!r} has reply: legal and temperature {temperature:g}", where, remedy=remedy)
+    if settings.credit.estimator == "neurd" and not drawn and not (listed and settings.rollout.score_options):
+        remedy = "set rollout.score_options=true, in a game that lists its legal moves"
+        raise ConfigError("neurd needs the probabilities of legal moves", where, remedy=remedy)
+    if settings.probe.exploitability and not drawn and temperature != 1:
+        remedy = "set sampling.temperature to 1, or probe.exploitability=false"
+        raise ConfigError(
+            f"role {role.name!r} has temperature {temperature:g}: NashConv is exact at 1", where, remedy=remedy
+        )
 
 
 def evaluator(entry: str) -> None:

@@ -9,7 +9,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,10 @@ from typing import Any, NamedTuple
 import torch
 
 from arena import folder
+from arena.agent import fitted
+from arena.chat import Chat
 from arena.engines.transformer import ARCHITECTURES
+from roles import Role
 
 TINY = "tiny"
 CHATML = (
@@ -224,6 +227,13 @@ def read_tokenizer(path: Path) -> Any:
         return AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} has no tokenizer that loads: {str(error).splitlines()[0]}") from error
+
+
+def speaks(path: Path, roles: Iterable[Role]) -> None:
+    """See that a model can speak in these roles, from its tokenizer alone; raises ChatError if it can't."""
+    chat = Chat(read_tokenizer(path))
+    for role in roles:
+        fitted(role, chat)
 
 
 def count_parameters(path: Path) -> int:
