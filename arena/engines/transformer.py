@@ -134,8 +134,8 @@ class Transformer:
 
     With `adapter` the model's LoRA adapter (peft, named "default") is merged in; call `merge` after it has changed.
     `context` is the longest text in tokens: attention here goes back to the first token, so a model that looks back
-    less far holds no more than that. Raises ValueError for an architecture that is not in `ARCHITECTURES`, and for rotary
-    positions that change with the length of the text.
+    less far holds no more than that. Raises ValueError for an architecture that is not in `ARCHITECTURES`, and for
+    rotary positions that change with the length of the text.
     """
 
     def __init__(self, model: Any, adapter: bool = True):
