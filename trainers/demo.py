@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -154,20 +153,14 @@ def ratings(standings: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def show_standings(standings: Mapping[str, Any]) -> None:
-    """The table of a tournament: ratings, and the mean score against each other entrant."""
-    names = [row["agent"] for row in standings["ratings"]]
+    """The ratings of a tournament, and the mean score of everybody against everybody."""
+    rows, names = standings["ratings"], [row["agent"] for row in standings["ratings"]]
     met = {(cell["agent"], cell["other"]): f"{cell['mean']:+.3f}" for cell in standings["payoff"]}
-    terminal.table(
-        ("agent", "low", "mu", "sigma", "matches", *(f"vs {name}" for name in names)),
-        [
-            (
-                *(row[key] for key in ("agent", "low", "mu", "sigma", "matches")),
-                *(met.get((row["agent"], n), "") for n in names),
-            )
-            for row in standings["ratings"]
-        ],
-        f"round robin at {standings['game']}, rated with TrueSkill (low = mu - 3 sigma)",
-    )
+    columns = ("agent", "low", "mu", "sigma", "matches")
+    terminal.say(f"\nround robin at {standings['game']}, rated with TrueSkill (low = mu - 3 sigma):")
+    terminal.table(columns, [[row[column] for column in columns] for row in rows])
+    terminal.say("\nmean score of the left against the top, deals paired and seats rotated:")
+    terminal.table(("agent", *names), [(name, *(met.get((name, other), "") for other in names)) for name in names])
 
 
 def hand_out(folder: Path) -> dict[str, float]:
@@ -203,13 +196,12 @@ def numbers(
     """The report but for its times."""
     kuhn, sums, control = ([*measured[part].values()] for part in ("kuhn", "sums", "sums_uniform"))
     first, last = kuhn[0], kuhn[-1]
-    lines = (folder / "kuhn" / "metrics.jsonl").read_text().splitlines()[-LAST:]
     return {
         "kuhn": {
             "illegal_rate": {"start": first["illegal_games"], "end": last["illegal_games"]},
             "nash_conv": {
                 "start": first["nash_conv"],
-                "end": statistics.fmean(json.loads(line)["nash_conv"] for line in lines),
+                "end": evaluate.settled(folder / "kuhn", LAST),
                 "last": last["nash_conv"],
             },
             "vs_equilibrium": {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -93,6 +94,12 @@ def steps(checkpoints: Path) -> list[int]:
     return sorted({0, last, *sorted(between, key=lambda step: (abs(2 * step - last), step))[:1]})
 
 
+def settled(run: Path, last: int = 10) -> float:
+    """The mean NashConv of the last so many steps, as measured while training."""
+    lines = (run / "metrics.jsonl").read_text().splitlines()[-last:]
+    return statistics.fmean(json.loads(line)["nash_conv"] for line in lines)
+
+
 # -- measuring -----------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +153,7 @@ def opponents(game: Game) -> dict[str, Agent]:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean and its 95 % interval, by the normal distribution over `n` independent deals."""
+    """A mean and its 95 % interval, by the normal distribution over `n` independent deals, at least 2."""
 
     mean: float
     low: float
@@ -156,7 +163,7 @@ class Estimate:
     @classmethod
     def of(cls, samples: Sequence[float]) -> Estimate:
         mean = statistics.fmean(samples)
-        half = Z95 * statistics.stdev(samples) / math.sqrt(len(samples)) if len(samples) > 1 else math.inf
+        half = Z95 * statistics.stdev(samples) / math.sqrt(len(samples))
         return cls(mean, mean - half, mean + half, len(samples))
 
 
@@ -197,9 +204,8 @@ async def sampled(policies: Policies, step: int, opponent: Agent, deals: int) ->
 def show(name: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
     """The rows of an evaluation as tables."""
     plain = list(dict.fromkeys(key for row in rows.values() for key, value in row.items() if isinstance(value, float)))
-    terminal.table(
-        ("step", *plain), [(int(step), *(row[key] for key in plain)) for step, row in rows.items()], f"{name}: by step"
-    )
+    terminal.say(f"\n{name}:")
+    terminal.table(("step", *plain), [(int(step), *(row[key] for key in plain)) for step, row in rows.items()])
     played = [
         (int(step), key.removeprefix("vs_"), seat, exact_text(row[key], seat), interval(estimate))
         for key in dict.fromkeys(key for row in rows.values() for key in row if key.startswith("vs_"))
@@ -208,7 +214,7 @@ def show(name: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
     ]
     if played:
         columns = ("step", "against", "seat", "exact return", "sampled, 95 % interval")
-        terminal.table(columns, played, f"{name}: against fixed players")
+        terminal.table(columns, played)
 
 
 def exact_text(value: Mapping[str, Any], seat: str) -> str:
