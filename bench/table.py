@@ -1,0 +1,114 @@
+"""Write the tables of docs/benchmarks.md from bench/results/*.json, so that no number is typed by hand.
+
+python bench/table.py            writes the page
+python bench/table.py --check    only says, by its exit status, whether the page is up to date
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from machine import RESULTS
+
+PAGE = RESULTS.parent.parent / "docs" / "benchmarks.md"
+SECTION = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
+NAMES = {"kuhn": "Kuhn poker", "tic_tac_toe": "tic-tac-toe", "sums": "proposer/solver"}
+FACTS = ("vllm", "trl", "peft", "accelerate")  # versions worth telling besides those of torch and transformers
+
+
+def rollout(report: Mapping[str, Any]) -> str:
+    """Games and tokens a second by work and contender."""
+    rows = []
+    for found in sorted(report["results"], key=lambda row: list(report["works"]).index(row["work"])):
+        work = report["works"][found["work"]]
+        games = f"{work['games']} {NAMES.get(found['work'], found['work'])}, {work['requests']} requests"
+        rates = [f"{found['games_per_second']:.2f}", f"{found['tokens_per_second']:,.0f}"]
+        rows.append([games, found["contender"], *rates, _times(found.get("ours_is_faster"))])
+    head = ["work", "contender", "games/s", "tokens/s", "ours is faster"]
+    missing = {name: cost["missing"] for name, cost in report["contenders"].items() if "missing" in cost}
+    versions = {name: cost["versions"] for name, cost in report["contenders"].items() if "versions" in cost}
+    return _table(head, rows) + _left_out(missing) + _where(report, versions)
+
+
+def update(report: Mapping[str, Any]) -> str:
+    """Seconds, memory and share of the matrix rate of a whole step, by training and contender."""
+    rows = []
+    for found in sorted(report["results"], key=lambda row: row["training"] != "full"):
+        costs = [f"{found['seconds']:.1f}", f"{found['peak_gb']:.1f}", f"{100 * found['gemm_share']:.0f} %"]
+        needs = f"{100 * found['ours_needs']:.0f} %" if "ours_needs" in found else ""
+        rows.append([found["training"], found["contender"], *costs, _times(found.get("ours_is_faster")), needs])
+    head = ["trained", "contender", "s/step", "peak GB", "of the matrix rate", "ours is faster", "ours needs"]
+    versions = {row["contender"]: row["versions"] for row in report["results"]}
+    return _table(head, rows) + _left_out(report["missing"]) + _where(report, versions)
+
+
+def arena(report: Mapping[str, Any]) -> str:
+    """Moves a second of random play by game and contender."""
+    rows = []
+    for found in report["results"]:
+        rates = [f"{found[key]:,}" if found[key] else "" for key in ("moves_per_second", "moves_per_cpu_second")]
+        rows.append([NAMES.get(found["game"].removesuffix("_poker"), found["game"]), found["contender"], *rates])
+    return _table(["game", "contender", "moves/s", "moves/CPU s"], rows) + _where(report, {})
+
+
+TABLES = {"rollout": rollout, "update": update, "arena": arena}
+
+
+def filled(page: str, results: Path) -> str:
+    """The page with every table made anew; raises KeyError for a table that nothing is known of."""
+
+    def section(found: re.Match[str]) -> str:
+        name, path = found[2], results / f"{found[2]}.json"
+        text = TABLES[name](json.loads(path.read_text())) if path.exists() else "Not measured yet.\n"
+        return found[1] + text + found[3]
+
+    return SECTION.sub(section, page)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def _times(ratio: float | None) -> str:
+    return f"{ratio:.1f}x" if ratio is not None else ""
+
+
+def _left_out(missing: Mapping[str, str]) -> str:
+    return "".join(f"\n{name} was left out: {why}\n" for name, why in missing.items())
+
+
+def _where(report: Mapping[str, Any], contenders: Mapping[str, Mapping[str, str]]) -> str:
+    """One line about the machine and the versions."""
+    machine = report["machine"]
+    words = [machine["processor"], f"{machine['cores']} cores", f"Python {machine['python']}"]
+    if "threads" in report:
+        words += [f"{report['threads']} threads", f"best of {report['repeats']}"]
+    words.append(f"load {machine['load'][0]} before")
+    known: dict[str, str] = {}
+    for versions in contenders.values():
+        known |= {name: f"{name} {version}" for name, version in versions.items() if name in (*FACTS, "torch")}
+    quick = " A quick run: these numbers mean nothing." if report.get("quick") else ""
+    return f"\n{'; '.join([*words, *sorted(known.values())])}.{quick}\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; status 1 if the page is out of date")
+    asked = parser.parse_args()
+    page = PAGE.read_text()
+    wanted = filled(page, RESULTS)
+    if asked.check:
+        return int(page != wanted)
+    PAGE.write_text(wanted)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
