@@ -33,8 +33,8 @@ def adapted(model: Any, config: LoraConfig, seed: int) -> Any:
     peft = PeftConfig(r=config.rank, lora_alpha=config.alpha, lora_dropout=0.0, target_modules=list(config.targets))
     with warnings.catch_warnings():  # peft asks transformers by a name that is going to change
         warnings.filterwarnings("ignore", ".*is_gradient_checkpointing", FutureWarning)
-        wrapped = get_peft_model(model, peft)
-    # peft draws A from the global generator; ours comes from the run's seed alone.
+        with torch.random.fork_rng(devices=[]):  # peft draws A from torch's own generator; ours comes from the seed
+            wrapped = get_peft_model(model, peft)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in wrapped.named_parameters():
@@ -60,7 +60,7 @@ class Update:
 class Learner:
     """Owns the trained parameters, the optimizer and the frozen copies that regularisers pull to.
 
-    `transformer` is the view of the weights that an engine may share. `steps` is the length of the run.
+    `transformer` is the view of the weights that an engine may share. `steps` is the length of the run in updates.
     """
 
     def __init__(self, model: Any, optim: OptimConfig, loss: LossConfig, steps: int):

@@ -95,7 +95,8 @@ class Training:
         self.config, self.folder, self.store = config, folder, store
         torch.set_num_threads(config.threads)
         model, tokenizer = models.load(models.find(config.model))
-        self.learner = Learner(adapted(model, config.lora, config.seed), config.optim, config.loss, config.steps)
+        adapter = adapted(model, config.lora, config.seed)
+        self.learner = Learner(adapter, config.optim, config.loss, config.steps * config.loss.updates)
         self.engine = TorchEngine(self.learner.transformer)
         self.rollout = Rollout(config, self.engine, Chat(tokenizer))
         self.baselines = Baselines()
@@ -231,7 +232,10 @@ class Training:
         if metrics.exists():
             lines = metrics.read_text().splitlines()
             kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] < self.step]
-            metrics.write_text("".join(line + "\n" for line in kept))
+            if kept != lines:
+                part = metrics.with_suffix(".part")  # a kill in between must not cost the whole log
+                part.write_text("".join(line + "\n" for line in kept))
+                part.replace(metrics)
 
     def restore(self, saved: checkpoint.Checkpoint) -> None:
         """Become what `saved` was taken of."""
