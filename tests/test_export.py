@@ -268,7 +268,9 @@ def run(tmp_path, monkeypatch):
     folder = tmp_path / "run"
     folder.mkdir()
     configs.save(settings, folder / "config.yaml")
-    (folder / "report.json").write_text(json.dumps({"sums": {"accuracy": {"end": 0.77}}, "ratings": [], "seconds": 9}))
+    measured = {str(step): {"accuracy": step / 100} for step in (0, 5, 10)}
+    numbers = {"sums": {"accuracy": {"end": 0.77}}, "ratings": [], "seconds": 9, "evaluation": measured}
+    (folder / "report.json").write_text(json.dumps(numbers))
     alive = {}
     for step in (5, 10):
         model = nudged(adapted(models.load(models.find("tiny"))[0], settings.lora, settings.seed), 0.1, step)
@@ -291,7 +293,10 @@ def test_a_run_exports_the_agent_of_a_step(run, tmp_path):
         assert done.path == out
         assert torch.allclose(logits(models.load(out)[0]), logits(alive[expected]), atol=1e-5)
         assert load(str(out / "role.yaml")) == RAW
-        assert "| sums.accuracy.end | 0.77 |" in (out / "README.md").read_text()
+        card = (out / "README.md").read_text()
+        assert "| sums.accuracy.end | 0.77 |" in card
+        assert f"| accuracy | {expected / 100} |" in card  # of the exported step, and of no other
+        assert card.count("| accuracy |") == 1
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from arena import config as configs
 from arena import terminal
 from arena.agent import OracleAgent, RandomAgent
 from arena.commands.play import show
+from arena.engines import models
 from arena.make import make
 from arena.play import play
 from arena.seeding import derive
@@ -54,13 +55,15 @@ def run(folder: Path, seed: int, config: DemoConfig | None = None) -> dict[str, 
     parts = {"kuhn": config.kuhn, "sums": config.sums, "sums_uniform": config.control}
     words = [*config.overrides, f"seed={seed}"]
     runs = {part: configs.load(TrainConfig, name, words, kind="train") for part, name in parts.items()}
+    for settings in runs.values():
+        models.find(settings.model, terminal.note)
     ledger = Ledger(folder / "progress.json", {"seed": seed, **asdict(config)})
     for part, settings in runs.items():
         (folder / part).mkdir(exist_ok=True)
         configs.claim(folder / part, settings)
     for part, settings in runs.items():
         ledger.once(f"train {part}", lambda s=settings, part=part: learn(s, folder / part))  # type: ignore[misc]
-    measured = {part: measure(folder / part, config.deals, ledger) for part in runs}
+    measured = {part: measure(folder / part, settings.name, config.deals, ledger) for part, settings in runs.items()}
     standings = ledger.once("tournament", lambda: rate(folder, seed, config.rounds))
     show_standings(standings)
     report.update(folder / "kuhn" / report.NAME, ratings=ratings(standings))
@@ -120,12 +123,12 @@ def learn(settings: TrainConfig, folder: Path) -> int:
     return settings.steps
 
 
-def measure(folder: Path, deals: int, ledger: Ledger) -> dict[str, dict[str, Any]]:
+def measure(folder: Path, name: str, deals: int, ledger: Ledger) -> dict[str, dict[str, Any]]:
     """The evaluation of a run by step, rising; shown anew if it was made before."""
     fresh = f"evaluate {folder.name}" not in ledger.kept["results"]
     rows = ledger.once(f"evaluate {folder.name}", lambda: evaluate.run(folder, deals)["evaluation"])
     if not fresh:
-        evaluate.show(folder.name, rows)
+        evaluate.show(name, rows)
     return dict(sorted(rows.items(), key=lambda item: int(item[0])))
 
 

@@ -250,6 +250,8 @@ def export_run(
     load_weights({name: p for name, p in model.named_parameters() if p.requires_grad}, saved)
     report = run / "report.json"
     numbers = json.loads(report.read_text()) if report.is_file() else {}
+    measured = {k: v for k, v in numbers.items() if k not in ("ratings", "evaluation")}
+    measured |= numbers.get("evaluation", {}).get(str(saved.step), {})  # of this step alone
     card = Card(
         base=settings.model,
         licence=models.EMBEDDED[settings.model].licence if settings.model in models.EMBEDDED else "other",
@@ -257,7 +259,7 @@ def export_run(
         seat=seat,
         step=saved.step,
         ratings=numbers.get("ratings", []),
-        evaluation=flat({k: v for k, v in numbers.items() if k != "ratings"}),
+        evaluation=flat(measured),
     )
     return export(model, tokenizer, spoken, out, base=base, card=card, probes=probes, force=force)
 
