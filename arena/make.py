@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from arena.config import nearest
 from arena.game import Game
 
 
@@ -34,8 +34,8 @@ def find(name: str) -> type[Game]:
     module, _, cls = name.partition(":")
     if not cls:
         if module not in names():
-            near = difflib.get_close_matches(module, names(), 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names())}"
+            near = nearest(module, names())
+            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(names())}"
             raise ValueError(f"game {name!r} not found: {hint} (your own: 'module:Class')")
         module, cls = f"games.{module}", "".join(word.title() for word in module.split("_"))
     try:
@@ -69,6 +69,6 @@ def _check(name: str, cls: type[Game], params: Mapping[str, Any]) -> None:
         return
     for param in params:
         if param not in takes:
-            near = difflib.get_close_matches(param, takes, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(takes) or 'none'}"
+            near = nearest(param, list(takes))
+            hint = f"did you mean {near!r}?" if near else f"it takes {', '.join(takes) or 'none'}"
             raise ValueError(f"game {name!r} has no parameter {param!r}: {hint}")
