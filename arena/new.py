@@ -25,7 +25,7 @@ from arena.types import Task
 class $title(Game):
     """Each round both guess a number from 1 to `top` and hear if it was too low or too high; the nearer guess wins."""
 
-    roles: Mapping[str, int] = {"guesser": 2}
+    roles = {"guesser": 2}
     info = GameInfo(zero_sum=True, simultaneous=True, chance=True)
 
     def __init__(self, top: int = 9, rounds: int = 2):
