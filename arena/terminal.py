@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -40,6 +41,17 @@ def one_line(text: str) -> str:
 def say(text: str = "") -> None:
     """A line of results, never wrapped or padded."""
     out.print(text, soft_wrap=True)
+
+
+@contextmanager
+def aside(whether: bool = True) -> Iterator[None]:
+    """Within it results go to stderr, which leaves stdout to what a program is to read."""
+    before = out.stderr
+    out.stderr = whether or before
+    try:
+        yield
+    finally:
+        out.stderr = before
 
 
 def note(text: str) -> None:

@@ -89,3 +89,11 @@ def test_progress_on_a_terminal_is_a_bar_that_shows_brackets(monkeypatch):
     assert "kuhn [bet]" in shown.getvalue()
     assert "nash_conv 0.25" in shown.getvalue()
     assert "2/2" in shown.getvalue()
+
+
+def test_what_is_said_aside_leaves_stdout_to_programs(capsys):
+    with terminal.aside():
+        terminal.say("a table for people")
+    with terminal.aside(False):
+        terminal.say("{}")
+    assert capsys.readouterr() == ("{}\n", "a table for people\n")

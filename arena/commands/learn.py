@@ -36,7 +36,8 @@ def demo(*, folder: Path = Path("runs/demo"), seed: int = 0, json: bool = False)
         Print the report as JSON.
     """
     writable(folder)
-    report = reach("trainers.demo:run")(folder, seed)
+    with terminal.aside(json):
+        report = reach("trainers.demo:run")(folder, seed)
     if json:
         print_json(report)
 
@@ -85,7 +86,8 @@ def evaluate(run: Path, /, *, json: bool = False) -> None:
         Print the report as JSON.
     """
     existing_run(run)
-    report = reach("trainers.evaluate:run")(run)
+    with terminal.aside(json):
+        report = reach("trainers.evaluate:run")(run)
     if json:
         print_json(report)
 
