@@ -248,8 +248,8 @@ def load(schema: type[Schema], name: str | Path, overrides: Sequence[str] = (), 
     try:
         built = OmegaConf.to_object(merged)
     except ConfigError as error:
-        from_ = [where for where, content in sources if OmegaConf.select(content, error.key) is not None]
-        where = error.where or (from_ or [str(path)])[-1]
+        told = [where for where, content in sources if error.key and OmegaConf.select(content, error.key) is not None]
+        where = error.where or (told or [str(path)])[-1]
         raise ConfigError(error.what, where, error.near, error.remedy, error.key) from error
     except MissingMandatoryValue as error:
         raise ConfigError(
