@@ -25,6 +25,10 @@ class Missing(RuntimeError):
     """The environment of a peer that isn't there; the message names the command that makes it."""
 
 
+class Broken(RuntimeError):
+    """A contender that didn't come to its end; the message is one line of what ended how, then its last words."""
+
+
 def environment(name: str) -> Path:
     """The Python of the peer `name`, in the virtual environment that `make bench-<name>` makes."""
     python = HERE.parent / f".venv-{name}" / "bin" / "python"
@@ -34,7 +38,7 @@ def environment(name: str) -> Path:
 
 
 def ask(python: Path, script: str, question: Mapping[str, Any], threads: int) -> dict[str, Any]:
-    """Run `script` to its end on `threads` cores and return its answer; raises RuntimeError with its last words."""
+    """Run `script` to its end on `threads` cores and return its answer; raises Broken with its last words."""
     quiet = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
     with TemporaryDirectory() as folder:
         asked, found, log = (Path(folder) / name for name in ("asked.json", "found.json", "log.txt"))
@@ -47,8 +51,8 @@ def ask(python: Path, script: str, question: Mapping[str, Any], threads: int) ->
                 stderr=subprocess.STDOUT,
             )
         if ended.returncode or not found.exists():
-            last = log.read_text(errors="replace").splitlines()[-15:]
-            raise RuntimeError(f"{script} ended with {ended.returncode}; its last words:\n" + "\n".join(last))
+            last = log.read_text(errors="replace").splitlines()[-60:]
+            raise Broken(f"{script} ended with {ended.returncode}\n" + "\n".join(last))
         answered: dict[str, Any] = json.loads(found.read_text())
         return answered
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from contender import OWN, Missing, ask, environment
+from contender import OWN, Broken, Missing, ask, environment
 from machine import RESULTS, surroundings, write
 
 OURS, TRANSFORMERS, VLLM = "scrimmage", "transformers.generate", "vLLM"
@@ -69,6 +69,10 @@ def measure(works: Mapping[str, Mapping[str, Any]], asked: argparse.Namespace) -
         except Missing as error:
             report["contenders"][peer] = {"missing": str(error)}
             continue
+        except Broken as error:  # what the others took minutes to find isn't lost with it
+            print(error, file=sys.stderr)
+            report["contenders"][peer] = {"broken": str(error).splitlines()[0]}
+            continue
         report["contenders"][peer] = _cost(answered)
         report["results"] += rows(report["works"], peer, answered["works"])
     compare(report["results"])
@@ -99,10 +103,10 @@ def compare(results: list[dict[str, Any]]) -> None:
 
 
 def missed(report: Mapping[str, Any]) -> list[str]:
-    """The targets that were not reached, one line each; a quick run has none."""
+    """The targets that were not reached and the peers that broke, one line each; a quick run has no targets."""
+    lines = [cost["broken"] for cost in report["contenders"].values() if "broken" in cost]
     if report["quick"]:
-        return []
-    lines = []
+        return lines
     for row in report["results"]:
         wanted = report["works"][row["work"]]["target"].get(row["contender"], 0.0)
         if row.get("ours_is_faster", wanted) < wanted:

@@ -32,6 +32,7 @@ def rollout(report: Mapping[str, Any]) -> str:
         rows.append([games, found["contender"], *rates, _times(found.get("ours_is_faster"))])
     head = ["work", "contender", "games/s", "tokens/s", "ours is faster"]
     missing = {name: cost["missing"] for name, cost in report["contenders"].items() if "missing" in cost}
+    missing |= {name: cost["broken"] for name, cost in report["contenders"].items() if "broken" in cost}
     versions = {name: cost["versions"] for name, cost in report["contenders"].items() if "versions" in cost}
     return _table(head, rows) + _left_out(missing) + _where(report, versions)
 
@@ -45,7 +46,7 @@ def update(report: Mapping[str, Any]) -> str:
         rows.append([found["training"], found["contender"], *costs, _times(found.get("ours_is_faster")), needs])
     head = ["trained", "contender", "s/step", "peak GB", "of the matrix rate", "ours is faster", "ours needs"]
     versions = {row["contender"]: row["versions"] for row in report["results"]}
-    return _table(head, rows) + _left_out(report["missing"]) + _where(report, versions)
+    return _table(head, rows) + _left_out(report["missing"] | report["broken"]) + _where(report, versions)
 
 
 def arena(report: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from contender import OWN, Missing, ask, environment
+from contender import OWN, Broken, Missing, ask, environment
 from machine import RESULTS, surroundings, write
 
 OURS, TRL = "scrimmage", "TRL"
@@ -38,7 +38,14 @@ TARGETS = {"ours_is_faster": 5.0, "ours_needs": 0.5}  # beside TRL at its defaul
 def measure(work: Mapping[str, int], asked: argparse.Namespace) -> dict[str, Any]:
     """Everything that the report says."""
     report: dict[str, Any] = {"machine": surroundings(), "model": asked.model, "quick": asked.quick, "work": work}
-    report |= {"threads": asked.threads, "repeats": asked.repeats, "targets": TARGETS, "results": [], "missing": {}}
+    report |= {
+        "threads": asked.threads,
+        "repeats": asked.repeats,
+        "targets": TARGETS,
+        "results": [],
+        "missing": {},
+        "broken": {},
+    }
     question = {**work, "model": asked.model, "repeats": asked.repeats}
     needed: dict[str, dict[str, Any]] = {}
     for training, rank in RANKS.items():
@@ -57,7 +64,12 @@ def measure(work: Mapping[str, int], asked: argparse.Namespace) -> dict[str, Any
                 continue
             print(f"{name}, {training} ...", file=sys.stderr, flush=True)
             told = {**question, **setting, "rank": rank, "folder": needed[training]["folder"]}
-            answered = ask(python, "step_trl.py", told, asked.threads)
+            try:
+                answered = ask(python, "step_trl.py", told, asked.threads)
+            except Broken as error:  # what the others took minutes to find isn't lost with it
+                print(error, file=sys.stderr)
+                report["broken"][f"{name}, {training}"] = str(error).splitlines()[0]
+                continue
             if answered["prompts"] != needed[training]["prompts"]:
                 raise RuntimeError(f"{name} had other prompts than ours: {answered['prompts']}")
             report["results"].append(row(training, name, answered, needed[training]))
@@ -93,10 +105,10 @@ def compare(results: list[dict[str, Any]]) -> None:
 
 
 def missed(report: Mapping[str, Any]) -> list[str]:
-    """The targets that were not reached, one line each; a quick run has none."""
+    """The targets that were not reached and the peers that broke, one line each; a quick run has no targets."""
+    lines = [f"{name}: {why}" for name, why in report["broken"].items()]
     if report["quick"]:
-        return []
-    lines = []
+        return lines
     for row in report["results"]:
         if row["contender"] == TRL and row["training"] == "full":
             if row["ours_is_faster"] < TARGETS["ours_is_faster"]:

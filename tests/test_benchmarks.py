@@ -12,6 +12,7 @@ from arena.engines import Completion, Decoding
 
 sys.path.append(str(Path(__file__).parent.parent / "bench"))
 
+import contender
 import play
 import prompts
 import replay
@@ -70,11 +71,11 @@ def measured(seconds: dict) -> dict:
     """A report of one work of 10 games and 90 prompt tokens, 10 sampled tokens by everybody."""
     works = {"kuhn": {**rollout.WORKS["kuhn"], "games": 10, "requests": 12, "prompt_tokens": 90}}
     results = []
-    for contender, spent in seconds.items():
-        results += rollout.rows(works, contender, {"kuhn": {"seconds": spent, "sampled_tokens": 10}})
+    for name, spent in seconds.items():
+        results += rollout.rows(works, name, {"kuhn": {"seconds": spent, "sampled_tokens": 10}})
     rollout.compare(results)
     machine = {"processor": "abacus", "cores": 2, "python": "3.11", "load": [0.0, 0.0, 0.0]}
-    costs = {contender: {"versions": {"torch": "1"}} for contender in seconds}
+    costs = {name: {"versions": {"torch": "1"}} for name in seconds}
     report = {"machine": machine, "threads": 2, "repeats": 2, "quick": False, "contenders": costs}
     return {**report, "works": works, "results": results}
 
@@ -92,6 +93,20 @@ def test_a_missed_target_is_named():
     assert missed == ["kuhn: 4.5x transformers.generate, wanted 5.0x", "kuhn: 0.5x vLLM, wanted 1.0x"]
 
 
+def test_a_contender_that_breaks_says_its_last_words(tmp_path, monkeypatch):
+    (tmp_path / "broken.py").write_text("raise SystemExit('the abacus fell')")
+    monkeypatch.setattr(contender, "HERE", tmp_path)
+    with pytest.raises(contender.Broken, match=r"broken.py ended with 1\nthe abacus fell"):
+        contender.ask(contender.OWN, "broken.py", {}, threads=1)
+
+
+def test_a_broken_peer_fails_the_bench_but_keeps_the_others():
+    report = measured({"scrimmage": [2.0], "transformers.generate": [10.0]})
+    report["contenders"]["vLLM"] = {"broken": "replay_vllm.py ended with 1"}
+    assert rollout.missed(report) == ["replay_vllm.py ended with 1"]
+    assert "vLLM was left out: replay_vllm.py ended with 1" in table.rollout(report)
+
+
 def test_a_step_is_compared_by_seconds_and_by_memory():
     step = {"seconds": 10.0, "flops": 5e9}
     ours = {
@@ -106,7 +121,7 @@ def test_a_step_is_compared_by_seconds_and_by_memory():
     update.compare(results)
     assert results[0]["gemm_share"] == 0.5
     assert (results[1]["ours_is_faster"], results[1]["ours_needs"], results[1]["gemm_share"]) == (4.0, 0.5, 0.125)
-    assert update.missed({"quick": False, "results": results}) == ["4.0x as fast as TRL, wanted 5.0x"]
+    assert update.missed({"quick": False, "broken": {}, "results": results}) == ["4.0x as fast as TRL, wanted 5.0x"]
 
 
 def test_the_tables_of_the_page_are_the_files_of_the_results(tmp_path):
