@@ -19,7 +19,7 @@ import os, signal, sys, time
 from pathlib import Path
 import torch
 from arena.config import load
-from trainers import train
+from trainers import checkpoint, train
 from trainers.config import TrainConfig
 
 config, folder, kills = load(TrainConfig, Path(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3])
@@ -48,6 +48,7 @@ for kill in range(kills):
     time.sleep(seconds * (0.3 + 0.9 * kill / kills) / 1.2)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    print(*checkpoint.steps(folder / "killed" / "checkpoints")[-1:])
 finish(folder / "killed")
 """
 
@@ -166,7 +167,10 @@ def test_o31_sigkill_at_any_moment(tmp_path, kills):
         env={**os.environ, "PYTHONPATH": root, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
+    reached = [int(line or 0) for line in done.stdout.splitlines()]
+    assert len(reached) == kills
+    assert reached[0] < 6
     assert differing(left(tmp_path / "whole"), left(tmp_path / "killed")) == []
