@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from arena.engines.product import product
+
 CHUNK = 128  # sites whose logits are held at once: 128 x 49,152 x 4 bytes = 25 MB
 
 
@@ -20,7 +22,7 @@ class _Head(torch.autograd.Function):
         normaliser = hidden.new_empty(len(hidden))
         entropy, logp = torch.empty_like(normaliser), hidden.new_empty(len(site))
         for rows, edges in _chunks(len(hidden), site):
-            logits = (hidden[rows] @ weight.t()).div_(temperature[rows, None])
+            logits = product(hidden[rows], weight).div_(temperature[rows, None])
             normaliser[rows] = torch.logsumexp(logits, -1)
             at = site[edges] - rows.start
             logp[edges] = logits[at, token[edges]] - normaliser[rows][at]
@@ -37,7 +39,7 @@ class _Head(torch.autograd.Function):
         grad_weight = torch.zeros_like(weight) if ctx.needs_input_grad[1] else None
         with_entropy = bool(grad_entropy.any())
         for rows, edges in _chunks(len(hidden), site):
-            logp = (hidden[rows] @ weight.t()).div_(temperature[rows, None]).sub_(normaliser[rows, None])
+            logp = product(hidden[rows], weight).div_(temperature[rows, None]).sub_(normaliser[rows, None])
             p = logp.exp()
             at, g = site[edges] - rows.start, grad_logp[edges]
             mass = torch.zeros_like(normaliser[rows]).index_add_(0, at, g)
@@ -48,7 +50,7 @@ class _Head(torch.autograd.Function):
             grad = p.mul_(scale)
             grad.index_put_((at, token[edges]), g, accumulate=True)
             grad.div_(temperature[rows, None])
-            torch.mm(grad, weight, out=grad_hidden[rows])
+            grad_hidden[rows] = product(grad, weight.t())
             if grad_weight is not None:
                 grad_weight.addmm_(grad.t(), hidden[rows])
         return grad_hidden, grad_weight, None, None, None

@@ -114,6 +114,7 @@ class Training:
         measured = self._probe()
         episodes = self.rollout.play(self.step)
         self._refuse_broken(episodes)
+        self.engine.rest()
         played = time.perf_counter()
         metrics, updates = self._learn(episodes)
         metrics = {**measured, **metrics}

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from arena.engines import Completion, ContextFull, Decoding
+from arena.engines.product import product
 from arena.engines.transformer import Cache, Transformer
 from arena.engines.tree import TokenTree
 
@@ -82,6 +83,9 @@ class _Session:
         self.clear()
 
     def clear(self) -> None:
+        """Forget everything computed, and free its memory."""
+        self.model.unpack()
+        self.packed = False
         self.tree = TokenTree()
         self.ends: dict[tuple[int, ...], int] = {}  # the last node of each whole prompt
         self.cache = Cache(self.model)
@@ -164,6 +168,12 @@ class TorchEngine:
         session.model.merge()
         session.clear()
         session.version = version
+
+    def rest(self) -> None:
+        """Free what was computed for idle policies, so that a learner has the memory."""
+        for session in self._sessions.values():
+            if not session.busy:
+                session.clear()
 
     def drop(self, policy: str) -> None:
         """Forget a policy."""
@@ -268,6 +278,9 @@ class TorchEngine:
         start, stop = session.computed, min(len(tree), session.computed + self._step_tokens)
         if start == stop:
             return
+        if not session.packed:
+            model.pack()
+            session.packed = True
         cache.reserve(len(tree))
         plan = tree.plan(range(start, stop))
         ids, depths = torch.tensor(tree.ids[start:stop]), torch.tensor(tree.depths[start:stop])
@@ -282,7 +295,7 @@ class TorchEngine:
     def _logp(self, session: _Session, nodes: Sequence[int], temperature: float) -> Tensor:
         """log p(next | text of node) at `temperature` (0: at 1) [len(nodes), V]."""
         model = session.model
-        logits = session.cache.hidden[torch.tensor(nodes, device=model.device)] @ model.head.t()
+        logits = product(session.cache.hidden[torch.tensor(nodes, device=model.device)], model.head)
         self.usage.rows += len(nodes)
         self.usage.flops += 2.0 * len(nodes) * model.head.numel()
         if temperature not in (0.0, 1.0):

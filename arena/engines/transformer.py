@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from arena.engines.product import linear, packed, product
 from arena.engines.tree import Plan
 
 ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3")
@@ -22,7 +23,7 @@ class _LowRank(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, merged: Tensor, a: Tensor, b: Tensor, scale: float) -> Tensor:
         ctx.save_for_backward(x, merged, a, b)
         ctx.scale = scale
-        return x @ merged.t()
+        return product(x, merged)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -30,7 +31,7 @@ class _LowRank(torch.autograd.Function):
         x, merged, a, b = ctx.saved_tensors
         grad_a = ((grad @ b).t() @ x).mul_(ctx.scale)
         grad_b = (grad.t() @ (x @ a.t())).mul_(ctx.scale)
-        return grad @ merged, None, grad_a, grad_b, None
+        return product(grad, merged.t()), None, grad_a, grad_b, None
 
 
 class _Linear:
@@ -42,11 +43,13 @@ class _Linear:
         self.bias: Tensor | None = base.bias
         self.base = self.weight
         self.lora: tuple[Tensor, Tensor, float] | None = None
+        self.packed: Tensor | None = None
         if adapter and "default" in getattr(module, "lora_A", {}):
             a, b = module.lora_A["default"].weight, module.lora_B["default"].weight
             self.lora = (a, b, float(module.scaling["default"]))
 
     def merge(self) -> None:
+        self.packed = None
         if self.lora is not None:
             a, b, scale = self.lora
             with torch.no_grad():
@@ -55,16 +58,20 @@ class _Linear:
 
     def frozen(self) -> _Linear:
         twin = copy.copy(self)
-        twin.weight, twin.lora = self.weight.detach().clone(), None
+        twin.weight, twin.lora, twin.packed = self.weight.detach().clone(), None, None
         twin.bias = None if self.bias is None else self.bias.detach().clone()
         twin.base = twin.weight
         return twin
 
     def __call__(self, x: Tensor) -> Tensor:
-        if self.lora is None or not torch.is_grad_enabled():
-            return F.linear(x, self.weight, self.bias)
-        a, b, scale = self.lora
-        y: Tensor = _LowRank.apply(x, self.weight, a, b, scale)  # type: ignore[no-untyped-call]
+        y: Tensor
+        if not torch.is_grad_enabled():
+            y = product(x, self.weight if self.packed is None else self.packed)
+        elif self.lora is None:
+            y = linear(x, self.weight)
+        else:
+            a, b, scale = self.lora
+            y = _LowRank.apply(x, self.weight, a, b, scale)  # type: ignore[no-untyped-call]
         return y if self.bias is None else y + self.bias
 
 
@@ -165,8 +172,20 @@ class Transformer:
     def merge(self) -> None:
         """Fold the adapters into the weights used by the forward pass."""
         for layer in self.layers:
-            for linear in layer.linears:
-                linear.merge()
+            for each in layer.linears:
+                each.merge()
+
+    def pack(self) -> None:
+        """Make copies of the weights that multiply few rows faster, for inference until `unpack` or `merge`."""
+        for layer in self.layers:
+            for each in layer.linears:
+                each.packed = packed(each.weight)
+
+    def unpack(self) -> None:
+        """Free the copies that `pack` made."""
+        for layer in self.layers:
+            for each in layer.linears:
+                each.packed = None
 
     def frozen(self) -> Transformer:
         """A copy of the weights as they are now, adapters merged, that no optimizer step can change."""
