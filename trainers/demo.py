@@ -42,7 +42,7 @@ class DemoConfig:
     sums: str = "sums_proposer_solver"
     control: str = "sums_uniform"
     overrides: tuple[str, ...] = ()
-    deals: int = evaluate.DEALS
+    deals: int = 100
     rounds: int = 40
 
 
