@@ -28,7 +28,7 @@ def test_every_training_config_takes_a_step(name, tmp_path):
 
 @pytest.mark.slow
 def test_nash_conv_falls_on_the_tiny_model(tmp_path):
-    settings = config.load(TrainConfig, "tiny/kuhn")
+    settings = config.load(TrainConfig, "train/tiny/kuhn")
     train.run(replace(settings, save_every=settings.steps), tmp_path)
     found = [step["nash_conv"] for step in metrics(tmp_path)]
     assert sum(found[-10:]) / 10 < 0.5 * found[0]
