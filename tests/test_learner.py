@@ -159,6 +159,16 @@ def test_a_lora_step_leaves_the_base_where_it_was():
     assert {name for name in before if not torch.equal(before[name], after[name])} == set(own.parameters)
 
 
+@pytest.mark.parametrize("rank", [0, 2])
+def test_the_next_update_starts_from_the_weights_that_the_last_one_left(rank):
+    """Without an engine in between: a merged adapter has to be merged anew."""
+    model = adapted(network(dtype=torch.float32), LoraConfig(rank=rank), 0)
+    own, first = learner(model), batch(model)
+    own.update(first)
+    assert own.update(first).stats["token/dlogp_max"] > 1e-2
+    assert own.update(batch(model)).stats["token/dlogp_max"] < 1e-4
+
+
 def test_rank_zero_trains_every_weight():
     model = adapted(network().requires_grad_(False), LoraConfig(rank=0), 0)
     assert set(learner(model).parameters) == {name for name, _ in model.named_parameters()}

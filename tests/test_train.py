@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from safetensors.torch import load_file
 
 from arena.config import ConfigError, load
 from arena.engines.transformer import Transformer
+from arena.types import Episode, Turn
 from trainers import checkpoint, train
 from trainers.config import (
     CreditConfig,
@@ -224,3 +226,44 @@ def test_a_config_with_everything_on_runs(tmp_path):
     lines = metrics(train.run(config, tmp_path / "run"))
     assert all(line["nash_conv"] > 0 for line in lines)
     assert all({"decision/kl", "decision/magnet", "vs_uniform"} <= line.keys() for line in lines)
+
+
+def test_duplicates_are_counted_among_peers():
+    """O-25: near 1 the samples of a group are copies of each other, and nothing can be learned from them."""
+    deal = {"game": "g", "task": None, "agents": {}, "contexts": {}, "returns": {}, "ending": "over"}
+
+    def episode(seed, replies, faced):
+        turns = tuple(Turn(seat, 0, "", reply, reply, True) for seat, reply in replies.items())
+        return Episode(id=str(seed), seed=seed, faced=faced, turns=turns, **deal)
+
+    same = {"solver_0": "t", "solver_1": "t"}
+    assert train.duplicates([episode(1, {"solver_0": "4", "solver_1": "4"}, same)]) == 0.5
+    assert train.duplicates([episode(1, {"a_0": "x"}, {}), episode(1, {"a_0": "x"}, {})]) == 0.5
+    assert train.duplicates([episode(1, {"a_0": "x"}, {}), episode(2, {"a_0": "x"}, {})]) == 0.0
+    assert train.duplicates([]) == 0.0
+
+
+def test_a_run_does_not_go_on_upon_other_weights(tmp_path):
+    """A checkpoint of an adapter says nothing of the model beneath it."""
+    train.run(kuhn(steps=1), tmp_path / "run")
+    manifest = tmp_path / "run" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"weights": "', '"weights": "0'))
+    with pytest.raises(ConfigError, match="the run began on weights"):
+        train.run(kuhn(steps=1), tmp_path / "run")
+
+
+def test_a_trainer_that_disagrees_with_the_engine_stops():
+    """O-24: with the same weights the ratio is 1; anything else is a fault and not a step."""
+    train.Training._compare({"token/dlogp": 1e-5})
+    with pytest.raises(train.TrainingStopped, match=r"differ by 0\.127 nats"):
+        train.Training._compare({"token/dlogp": 0.127})
+
+
+def test_a_magnet_without_scored_replies_is_refused(tmp_path):
+    config = kuhn(loss=LossConfig(magnet=0.1))
+    free = {name: SeatConfig(role="kuhn") for name in config.seats}
+    with pytest.raises(ConfigError, match="magnet"):
+        train.run(
+            replace(config, seats=free, rollout=replace(config.rollout, score_options=False), credit=CreditConfig()),
+            tmp_path,
+        )

@@ -116,13 +116,15 @@ class LossConfig:
 
 @dataclass(frozen=True)
 class OptimConfig:
-    """AdamW; the rate goes from `lr` to `lr_end` (geometric) over the run, after `warmup` steps. `clip_norm` 0: off.
+    """AdamW; the rate goes from `lr` to `lr_end` (geometric; not given: it stays) over the run, after `warmup` steps.
+
+    `clip_norm` bounds the norm of the gradient (0: it does not).
 
     `micro_tokens` bounds the distinct tokens of one forward pass.
     """
 
     lr: float = 1e-5
-    lr_end: float = 1e-5
+    lr_end: float | None = None
     warmup: int = 0
     beta1: float = 0.9
     beta2: float = 0.99
@@ -132,7 +134,8 @@ class OptimConfig:
 
     def __post_init__(self) -> None:
         within("optim.lr", self.lr, 0)
-        within("optim.lr_end", self.lr_end, 0)
+        if self.lr_end is not None:
+            within("optim.lr_end", self.lr_end, 0, above=True)
         within("optim.warmup", self.warmup, 0)
         within("optim.beta1", self.beta1, 0, 1, below=True)
         within("optim.beta2", self.beta2, 0, 1, below=True)

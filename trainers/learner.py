@@ -89,8 +89,10 @@ class Learner:
         """The learning rate of the next step: linear warm-up, then geometric from `lr` to `lr_end`."""
         if self.step < self.optim.warmup:
             return self.optim.lr * (self.step + 1) / self.optim.warmup
-        part = min(1.0, self.step / max(1, self.steps))
-        return float(self.optim.lr * (self.optim.lr_end / self.optim.lr) ** part) if self.optim.lr else 0.0
+        first, last = self.optim.lr, self.optim.lr_end
+        if not first or last is None:
+            return first
+        return float(first * (last / first) ** min(1.0, self.step / max(1, self.steps)))
 
     def update(self, batch: Batch) -> Update:
         """One optimizer step on the whole batch. Raises `NonFinite` before anything has moved."""

@@ -8,7 +8,8 @@ import os
 import platform
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version as installed
@@ -25,16 +26,18 @@ from arena.engines import models
 from arena.engines.torch import TorchEngine
 from arena.store import Store
 from arena.types import Episode, Match
+from roles import Reply
 from trainers import checkpoint, probe
 from trainers.baselines import Baselines
 from trainers.batch import make_batch
 from trainers.config import TrainConfig
-from trainers.credit import credit
+from trainers.credit import credit, role_of
 from trainers.learner import Learner, Update, adapted
 from trainers.rollout import Rollout
 from trainers.rows import all_rows
 from trainers.speed import gemm_rate
 
+DISAGREE = 1e-2  # nats a token, on average; float32 rounding is a thousandth of it
 KEPT = 2  # episodes a step whose words go into the store
 SHOWN = ("illegal", "nash_conv", "accuracy", "entropy", "tok/s", "gemm")
 
@@ -57,10 +60,10 @@ def run(config: TrainConfig, folder: Path, tick: Tick = lambda done, figures=Non
     """
     folder.mkdir(parents=True, exist_ok=True)
     configs.claim(folder, config)
-    sign(config, folder / "manifest.json")
     with Store(folder / "store.db") as store:
         store.start(config.name, "train", json.loads(json.dumps(_plain(config))))
         training = Training(config, folder, store)
+        sign(config, training.engine.checksum(), folder / "manifest.json")
         training.resume()
         with _interrupts() as interrupted:
             while training.step < config.steps:
@@ -74,9 +77,19 @@ def run(config: TrainConfig, folder: Path, tick: Tick = lambda done, figures=Non
     return folder
 
 
-def sign(config: TrainConfig, path: Path) -> None:
-    """Write down, once, with what a run was begun: the versions and the machine that its figures depend on."""
+def sign(config: TrainConfig, weights: str, path: Path) -> None:
+    """Write down, once, with what a run was begun: the versions and the machine that its figures depend on.
+
+    `weights` is the checksum of the untrained model; a run that goes on with another one is refused.
+    """
     if path.exists():
+        before = json.loads(path.read_text()).get("weights")
+        if before != weights:
+            raise configs.ConfigError(
+                f"the run began on weights {before}, {config.model!r} now has {weights}",
+                str(path.parent),
+                remedy="give the model it began with, or --folder",
+            )
         return
     facts = {
         "packages": {name: installed(name) for name in ("torch", "transformers", "numpy", "pettingzoo")},
@@ -84,6 +97,7 @@ def sign(config: TrainConfig, path: Path) -> None:
         "machine": {"processor": platform.machine(), "cores": os.cpu_count(), "system": platform.system()},
         "seed": config.seed,
         "model": config.model,
+        "weights": weights,
     }
     path.write_text(json.dumps(facts, indent=1) + "\n")
 
@@ -99,6 +113,13 @@ class Training:
         self.learner = Learner(adapter, config.optim, config.loss, config.steps * config.loss.updates)
         self.engine = TorchEngine(self.learner.transformer)
         self.rollout = Rollout(config, self.engine, Chat(tokenizer))
+        scored = config.rollout.score_options or all(r.reply is Reply.legal for r in self.rollout.roles.values())
+        if config.loss.magnet and not scored:
+            raise configs.ConfigError(
+                "a magnet pulls on the odds of legal replies, which nobody asks for here",
+                "loss.magnet",
+                remedy="set rollout.score_options=true or the roles' reply: legal",
+            )
         self.baselines = Baselines()
         self.step = 0
         self.empty = 0
@@ -139,12 +160,14 @@ class Training:
         rows, counts = all_rows(episodes, given, version=self.engine.version(), regularised=held)
         metrics: dict[str, float] = {**given.counters, **counts}
         metrics["illegal"] = sum(episode.illegal for episode in episodes) / len(episodes)
+        metrics["duplicates"] = duplicates(episodes)
         updates: list[Update] = []
         if rows:
             batch = make_batch(rows, config.loss.normalisation, config.loss.constant)
             updates = [self.learner.update(batch) for _ in range(config.loss.updates)]
             self.engine.renew("live", self.engine.version() + 1)
             first = updates[0]
+            self._compare(first.stats)
             metrics |= first.stats | {"loss": first.loss, "gradient_norm": first.gradient_norm}
             metrics |= {"learning_rate": first.learning_rate, "update_tokens": float(first.tokens)}
             self.empty = 0
@@ -156,6 +179,15 @@ class Training:
                     "play more samples a deal, or make the game easier or harder"
                 )
         return metrics, updates
+
+    @staticmethod
+    def _compare(stats: Mapping[str, float]) -> None:
+        """Before the first update of a batch the trainer's log-probabilities must be those that it was sampled with."""
+        found = stats.get("token/dlogp", 0.0)
+        if found > DISAGREE:
+            raise TrainingStopped(
+                f"engine and trainer differ by {found:.3g} nats a token on the same weights: the ratio means nothing"
+            )
 
     def _probe(self) -> dict[str, float]:
         """What the policy of this step is, before it is changed."""
@@ -282,6 +314,19 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
         yield lambda: bool(noted)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def duplicates(episodes: Sequence[Episode]) -> float:
+    """The share of first replies that repeat, word for word, one of their peers': same role, same task or deal.
+
+    Near 1 the samples of a group are copies, and there is nothing to compare.
+    """
+    first: Counter[tuple[str | int, str, str]] = Counter()
+    for episode in episodes:
+        said = {turn.seat: turn.reply for turn in reversed(episode.turns)}
+        for seat, reply in said.items():
+            first[episode.faced.get(seat, episode.seed), role_of(seat), reply] += 1
+    return sum(count - 1 for count in first.values()) / max(1, first.total())
 
 
 def _function(entry: str) -> Callable[..., Any]:
