@@ -17,6 +17,7 @@ from rich.text import Text
 
 from arena.agent import Agent
 from arena.game import Game
+from arena.config import within
 from arena.make import GameConfig, make
 from arena.play import in_parallel, play
 from arena.ratings import TASK, Rating, Ratings, ordered
@@ -57,6 +58,11 @@ class TournamentConfig:
     patience: float = 0.0
     game: GameConfig = field(default_factory=GameConfig)
     entrants: list[EntrantConfig] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        within("rounds", self.rounds, 1)
+        within("concurrency", self.concurrency, 1)
+        within("patience", self.patience, 0)
 
 
 class Pairing(NamedTuple):
