@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.agent import Agent
-from arena.game import Game
 from arena.config import within
+from arena.game import Game
 from arena.make import GameConfig, make
 from arena.play import in_parallel, play
 from arena.ratings import TASK, Rating, Ratings, ordered
