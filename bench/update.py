@@ -60,7 +60,7 @@ def measure(work: Mapping[str, int], asked: argparse.Namespace) -> dict[str, Any
         return {**report, "missing": {TRL: str(error)}}
     for training, rank in RANKS.items():
         for name, setting in SETTINGS.items():
-            if rank and name != TRL:
+            if (rank or asked.brief) and name != TRL:
                 continue
             print(f"{name}, {training} ...", file=sys.stderr, flush=True)
             told = {**question, **setting, "rank": rank, "folder": needed[training]["folder"]}
@@ -124,6 +124,7 @@ def main() -> int:
     parser.add_argument("--model", default="smollm2-135m", help="a name or folder, as for `scrimmage play`")
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1), help="cores of each contender")
     parser.add_argument("--repeats", type=int, default=3, help="steps counted, after one that warms up")
+    parser.add_argument("--brief", action="store_true", help="TRL at its defaults alone: half the time")
     parser.add_argument("--quick", action="store_true", help="few and short samples, one step: does it run at all?")
     parser.add_argument("--out", type=Path, help=f"where the JSON goes, such as {RESULTS.name}/update.json")
     asked = parser.parse_args()

@@ -130,7 +130,7 @@ class OptimConfig:
     beta2: float = 0.99
     weight_decay: float = 0.0
     clip_norm: float = 1.0
-    micro_tokens: int = 1024
+    micro_tokens: int = 512
 
     def __post_init__(self) -> None:
         within("optim.lr", self.lr, 0)
