@@ -78,6 +78,7 @@ def main(asked: dict[str, Any]) -> dict[str, Any]:
     for step in range(asked["repeats"] + 1):  # the first one warms up
         before, started = engine.usage.copy(), time.perf_counter()
         replies = asyncio.run(sample(engine, repeated, asked["reply_tokens"], step))
+        engine.rest()  # as the training loop does: the update gets the memory
         sampled = time.perf_counter()
         earned = advantages([sum(1 for token in reply.ids if token % 2 == 0) for reply in replies], asked["samples"])
         rows = [row(i, *one) for i, one in enumerate(zip(repeated, replies, earned, strict=True))]
