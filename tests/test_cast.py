@@ -163,7 +163,7 @@ def test_a_tournament_is_played_rated_and_goes_on(capsys):
     [
         (["seed=1"], "another config was run here: seed: 0 -> 1: runs/small: give --folder another one"),
         (["rouns=1"], "unknown key 'rouns': command line, 'rouns=1': did you mean rounds?"),
-        (["rounds=0"], "rounds is 0: play at least 1"),
+        (["rounds=0"], "rounds is 0: command line, 'rounds=0': give a number of at least 1"),
         (["name=../up"], "name '../up' can't name a folder"),
         (["entrants=[{name: a, agent: rnadom},{name: b, agent: random}]"], "agent 'rnadom' not found: did you mean"),
         (["entrants=[{nam: a}]"], "unknown key 'entrants[0].nam': command line, 'entrants=[{nam: a}]': did you mean"),
