@@ -24,7 +24,7 @@ ADVANTAGES = RNG.normal(size=(8, 12))
 
 
 def learner(model, micro_tokens=10_000, loss=None, lr=1e-3):
-    optim = OptimConfig(lr=lr, lr_end=lr, micro_tokens=micro_tokens, clip_norm=0.0)
+    optim = OptimConfig(lr=lr, micro_tokens=micro_tokens, clip_norm=0.0)
     return Learner(model, optim, loss or LossConfig(kind="reinforce"), steps=10)
 
 
