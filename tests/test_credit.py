@@ -126,6 +126,18 @@ def test_a_constant_added_to_all_rewards_changes_nothing(returns, constant, esti
     assert firsts(plain, "a_0", len(returns)) == pytest.approx(firsts(moved, "a_0", len(returns)), abs=1e-9)
 
 
+def test_a_baseline_drawn_towards_zero_is_seen(monkeypatch):
+    """The planted fault of identity 5: a mean over one sample too many lets a constant through."""
+    monkeypatch.setattr(
+        "trainers.credit.leave_one_out", lambda values: np.array(values) - sum(values) / (len(values) + 1)
+    )
+    plain, moved = (
+        credit([an_episode({"a_0": r + c}, seed=1) for r in (0.0, 1.0)], ["a"], CreditConfig(), Baselines())
+        for c in (0.0, 6.0)
+    )
+    assert np.subtract(firsts(moved, "a_0", 2), firsts(plain, "a_0", 2)) == pytest.approx([2.0, 2.0])
+
+
 def zero_sum_games(rng, count):
     """Equal players in a game whose first seat is better off by 1: a die each and a bonus."""
     episodes = []

@@ -267,3 +267,15 @@ def test_a_magnet_without_scored_replies_is_refused(tmp_path):
             replace(config, seats=free, rollout=replace(config.rollout, score_options=False), credit=CreditConfig()),
             tmp_path,
         )
+
+
+def test_the_first_interrupt_is_noted_and_the_second_one_raises():
+    """So a step under way is saved, and whoever can't wait for it needn't."""
+    before = signal.getsignal(signal.SIGINT)
+    with train._interrupts() as interrupted:
+        assert not interrupted()
+        signal.raise_signal(signal.SIGINT)
+        assert interrupted()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
