@@ -17,6 +17,7 @@ from pettingzoo import AECEnv
 from arena.types import Task
 
 Seats = tuple[str, ...]
+Bot = Callable[[Any, str], Mapping[str, float]]  # (game, seat) -> probabilities over legal moves, as an oracle's
 FLAT = {
     "agents",
     "rewards",
@@ -85,6 +86,7 @@ class Game(AECEnv):  # type: ignore[misc]
     info: GameInfo = GameInfo()
     name: str = ""  # how `arena.make` was asked for it
     params: Mapping[str, Any] = {}  # how it was made, besides its name
+    bots: Mapping[str, Bot] = {}  # fixed players by name, such as "tit_for_tat", beside the oracle
     known: Mapping[str, float] = {}  # values to compare with, by name; the source stands beside them
     render_mode: ClassVar[None] = None
 
