@@ -28,6 +28,8 @@ FLAT = {
     "_refused",
     "_illegal",
     "_queue",
+    "paid",
+    "notes",
 }
 PLAIN = {str, int, float, bool, type(None)}
 
@@ -150,10 +152,16 @@ class Game(AECEnv):  # type: ignore[misc]
             self.faced[seat] = task
             self._heard[seat].append(task.prompt)
 
-    def score(self, **rewards: float) -> None:
-        """Add rewards by seat to the stage that is being played."""
+    def score(self, name: str = "", /, **rewards: float) -> None:
+        """Add rewards by seat to the stage that is being played; what has a `name` is also logged under it, by seat."""
         for seat, reward in rewards.items():
             self.rewards[seat] += reward
+            if name:
+                self.paid[seat, name] = self.paid.get((seat, name), 0.0) + reward
+
+    def note(self, **values: float) -> None:
+        """Record figures of this game that pay nobody, such as whether a judge was right; the last of a name counts."""
+        self.notes.update(values)
 
     # -- read by PettingZoo and the arena --------------------------------------------------------------------------
 
@@ -226,6 +234,8 @@ class Game(AECEnv):  # type: ignore[misc]
         self.truncations = dict.fromkeys(self._seats, False)
         self._skip_agent_selection = None  # PettingZoo's own, left over where a game was given up among its dead steps
         self._infos = None
+        self.paid: dict[tuple[str, str], float] = {}  # (seat, name) -> sum
+        self.notes: dict[str, float] = {}
         self._heard: dict[str, list[str]] = {seat: [] for seat in self._seats}
         self._refused: dict[str, str] = {}
         self._illegal = dict.fromkeys(self._seats, 0)
@@ -274,12 +284,12 @@ class Game(AECEnv):  # type: ignore[misc]
     def forfeit(self, seat: str, reason: str) -> None:
         """End the game at the cost of `seat`, as after one illegal move too many."""
         if self.info.cooperative:
-            self.score(**dict.fromkeys(self._seats, self.info.forfeit))
+            self.score("forfeit", **dict.fromkeys(self._seats, self.info.forfeit))
         else:
-            self.score(**{seat: self.info.forfeit})
+            self.score("forfeit", **{seat: self.info.forfeit})
             if self.info.zero_sum:
                 others = [s for s in self._seats if s != seat]
-                self.score(**dict.fromkeys(others, -self.info.forfeit / len(others)))
+                self.score("forfeit", **dict.fromkeys(others, -self.info.forfeit / len(others)))
         self._forfeiter = seat
         self._end("forfeit", f"{seat}: {reason}")
 

@@ -77,6 +77,8 @@ async def play(
         ending=ending,
         reason=reason,
         cut=cut,
+        paid={s: {name: reward for (seat, name), reward in game.paid.items() if seat == s} for s in seats if game.paid},
+        notes=dict(game.notes),
     )
 
 

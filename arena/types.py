@@ -73,7 +73,8 @@ class Episode:
     """One game from its deal to its end: the one artefact of `play`.
 
     `returns` are sums of rewards by seat, None where the ending is infra. `faced` maps a seat to the id of the task it
-    was posed. `cut` names the seat whose context or token budget ran out, with ending cut_off.
+    was posed. `cut` names the seat whose context or token budget ran out, with ending cut_off. `paid` has what each
+    seat earned by the name of the reward, where the game names its rewards; `notes` figures that pay nobody.
     """
 
     id: str
@@ -88,6 +89,8 @@ class Episode:
     ending: Ending
     reason: str = ""
     cut: str = ""
+    paid: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    notes: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def illegal(self) -> bool:

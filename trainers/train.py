@@ -32,6 +32,7 @@ from trainers.baselines import Baselines
 from trainers.batch import make_batch
 from trainers.config import TrainConfig
 from trainers.credit import credit, role_of
+from trainers.figures import figures
 from trainers.learner import Learner, Update, adapted
 from trainers.rollout import Rollout
 from trainers.rows import all_rows
@@ -161,6 +162,7 @@ class Training:
         metrics: dict[str, float] = {**given.counters, **counts}
         metrics["illegal"] = sum(episode.illegal for episode in episodes) / len(episodes)
         metrics["duplicates"] = duplicates(episodes)
+        metrics |= figures(episodes)
         updates: list[Update] = []
         if rows:
             batch = make_batch(rows, config.loss.normalisation, config.loss.constant)
