@@ -14,7 +14,7 @@ from gymnasium import Space
 from gymnasium.spaces import Dict
 from pettingzoo import AECEnv
 
-from arena.types import Task
+from arena.types import Offer, Task
 
 Seats = tuple[str, ...]
 Bot = Callable[[Any, str], Mapping[str, float]]  # (game, seat) -> probabilities over legal moves, as an oracle's
@@ -30,6 +30,7 @@ FLAT = {
     "_queue",
     "paid",
     "notes",
+    "offers",
 }
 PLAIN = {str, int, float, bool, type(None)}
 
@@ -88,6 +89,7 @@ class Game(AECEnv):  # type: ignore[misc]
     info: GameInfo = GameInfo()
     name: str = ""  # how `arena.make` was asked for it
     params: Mapping[str, Any] = {}  # how it was made, besides its name
+    label: str = ""  # the name, with those of the parameters that aren't default: the key of its matches and ratings
     bots: Mapping[str, Bot] = {}  # fixed players by name, such as "tit_for_tat", beside the oracle
     known: Mapping[str, float] = {}  # values to compare with, by name; the source stands beside them
     render_mode: ClassVar[None] = None
@@ -163,6 +165,10 @@ class Game(AECEnv):  # type: ignore[misc]
         """Record figures of this game that pay nobody, such as whether a judge was right; the last of a name counts."""
         self.notes.update(values)
 
+    def offer(self, task: Task, seat: str, gate: str = "", reason: str = "") -> None:
+        """Record a task that `seat` proposed, for the curriculum; with the `gate` that refused it if one did."""
+        self.offers.append(Offer(task, seat, gate, reason))
+
     # -- read by PettingZoo and the arena --------------------------------------------------------------------------
 
     @cached_property
@@ -236,6 +242,7 @@ class Game(AECEnv):  # type: ignore[misc]
         self._infos = None
         self.paid: dict[tuple[str, str], float] = {}  # (seat, name) -> sum
         self.notes: dict[str, float] = {}
+        self.offers: list[Offer] = []  # tasks proposed in play
         self._heard: dict[str, list[str]] = {seat: [] for seat in self._seats}
         self._refused: dict[str, str] = {}
         self._illegal = dict.fromkeys(self._seats, 0)
@@ -372,4 +379,4 @@ class Game(AECEnv):  # type: ignore[misc]
         return apart
 
     def __str__(self) -> str:
-        return self.name or type(self).__name__
+        return self.label or type(self).__name__

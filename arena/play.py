@@ -79,6 +79,7 @@ async def play(
         cut=cut,
         paid={s: {name: reward for (seat, name), reward in game.paid.items() if seat == s} for s in seats if game.paid},
         notes=dict(game.notes),
+        offers=tuple(game.offers),
     )
 
 

@@ -40,6 +40,23 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Offer:
+    """A task that `seat` proposed in play. `gate` names the first check of the game that it failed, "" if it passed."""
+
+    task: Task
+    seat: str
+    gate: str = ""
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Offer:
+        return cls(**{**record, "task": Task.from_json(record["task"])})
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What a checker says of an answer; `score` is in [0, 1], or None where it could not be scored."""
 
@@ -75,6 +92,7 @@ class Episode:
     `returns` are sums of rewards by seat, None where the ending is infra. `faced` maps a seat to the id of the task it
     was posed. `cut` names the seat whose context or token budget ran out, with ending cut_off. `paid` has what each
     seat earned by the name of the reward, where the game names its rewards; `notes` figures that pay nobody.
+    `offers` are the tasks that were proposed in play, the refused ones too.
     """
 
     id: str
@@ -91,6 +109,7 @@ class Episode:
     cut: str = ""
     paid: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: Mapping[str, float] = field(default_factory=dict)
+    offers: tuple[Offer, ...] = ()
 
     @property
     def illegal(self) -> bool:
@@ -98,8 +117,9 @@ class Episode:
         return any(not turn.legal for turn in self.turns)
 
     def to_json(self) -> dict[str, Any]:
-        record = {k: v for k, v in self.__dict__.items() if k not in ("contexts", "turns", "task")}
+        record = {k: v for k, v in self.__dict__.items() if k not in ("contexts", "turns", "task", "offers")}
         record["task"] = self.task.to_json() if self.task else None
+        record["offers"] = [offer.to_json() for offer in self.offers]
         record["turns"] = [asdict(turn) for turn in self.turns]
         record["contexts"] = {seat: context.to_json() for seat, context in self.contexts.items()}
         plain: dict[str, Any] = json.loads(json.dumps(record))
@@ -110,7 +130,8 @@ class Episode:
         turns = tuple(Turn(**{**turn, "span": tuple(turn["span"])}) for turn in record["turns"])
         contexts = {seat: Context.from_json(context) for seat, context in record["contexts"].items()}
         task = Task.from_json(record["task"]) if record["task"] else None
-        return cls(**{**record, "turns": turns, "contexts": contexts, "task": task})
+        offers = tuple(Offer.from_json(offer) for offer in record.get("offers", ()))
+        return cls(**{**record, "turns": turns, "contexts": contexts, "task": task, "offers": offers})
 
 
 @dataclass(frozen=True)
