@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pkgutil
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -50,16 +52,54 @@ def find(name: str) -> type[Game]:
 def make(name: str, **params: Any) -> Game:
     """`make("kuhn_poker")` is `KuhnPoker` in games/kuhn_poker.py; `make("my.module:Auction")` is yours.
 
-    Raises ValueError for a game that isn't there and for `params` that its constructor doesn't take or refuses.
+    A label such as `dec_tiger(horizon=3)` is read too. Raises ValueError for a game that isn't there and for `params`
+    that its constructor doesn't take or refuses.
     """
+    name, told = read(name)
+    params = {**told, **params}
     cls = find(name)
     _check(name, cls, params)
     try:
         game = cls(**params)
     except (TypeError, ValueError) as error:
         raise ValueError(f"game {name!r} with {params}: {error}") from error
-    game.name, game.params = name, params
+    game.name, game.params, game.label = name, params, label(name, params)
     return game
+
+
+def label(name: str, params: Mapping[str, Any]) -> str:
+    """The name with those parameters that aren't the constructor's defaults: `dec_tiger(horizon=3)`.
+
+    What was made alike has one label, and only that: matches, records and ratings are kept apart by it. Values stand
+    as JSON; one that isn't JSON stands as Python writes it, and such a label can't be read again.
+    """
+    takes = signature(find(name)).parameters
+    usual = {key: _written(taken.default) for key, taken in takes.items() if taken.default is not Parameter.empty}
+    told = {key: _written(value) for key, value in sorted(params.items())}
+    shown = ", ".join(f"{key}={value}" for key, value in told.items() if usual.get(key) != value)
+    return f"{name}({shown})" if shown else name
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=repr)
+
+
+def read(label: str) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of a label; a word that isn't one is all name."""
+    name, bracket, rest = label.partition("(")
+    params: dict[str, Any] = {}
+    decoder, at = json.JSONDecoder(), 0
+    while bracket and (key := re.compile(r"(\w+)=").match(rest, at)):
+        try:
+            params[key[1]], at = decoder.raw_decode(rest, key.end())
+        except ValueError:
+            break
+        if rest[at:] == ")":
+            return name, params
+        if not rest.startswith(", ", at):
+            break
+        at += 2
+    return label, {}
 
 
 def _check(name: str, cls: type[Game], params: Mapping[str, Any]) -> None:

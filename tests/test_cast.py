@@ -57,7 +57,7 @@ def played(capsys, *words):
 def test_one_game_is_shown_move_by_move(capsys):
     lines = played(capsys, "nim", "heaps=[1]", "--seat", "first=random", "--seat", "second=oracle")
     assert lines[0] == "first_0 (random): [A1]"
-    assert lines[1] == "nim with seed 0: over"
+    assert lines[1] == "nim(heaps=[1]) with seed 0: over"
     assert [line.split() for line in lines[3:]] == [["first_0", "random", "1.000"], ["second_0", "oracle", "-1.000"]]
 
 
@@ -155,7 +155,7 @@ def test_a_tournament_is_played_rated_and_goes_on(capsys):
     assert standings(capsys, "rounds=4")["matches"] == 4
     assert json.loads(Path("runs/small/report.json").read_text())["matches"] == 4
     assert main(["tournament", "small.yaml"]) == 0
-    assert "small: nim, 3 matches (3 over)" in capsys.readouterr().out
+    assert "small: nim(heaps=[1, 2]), 3 matches (3 over)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_tournament_is_played_rated_and_goes_on(capsys):
         (["name=../up"], "name '../up' can't name a folder"),
         (["entrants=[{name: a, agent: rnadom},{name: b, agent: random}]"], "agent 'rnadom' not found: did you mean"),
         (["entrants=[{nam: a}]"], "unknown key 'entrants[0].nam': command line, 'entrants=[{nam: a}]': did you mean"),
-        (["entrants=[]"], "nim is played by 2, but there are 0 entrants"),
+        (["entrants=[]"], "nim(heaps=[1, 2]) is played by 2, but there are 0 entrants"),
     ],
 )
 def test_a_tournament_that_cannot_be_played_is_one_line(capsys, words, line):

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from arena.game import Game
-from arena.make import find, make, names
+from arena.make import find, label, make, names, read
 from games.nim import Nim
 
 
@@ -29,8 +29,50 @@ def test_your_own_game_is_a_module_and_a_class(own_folder, monkeypatch):
     monkeypatch.syspath_prepend(str(own_folder))
     game = make("auctions:Auction", misere=True)
     assert isinstance(game, Nim)
-    assert str(game) == "auctions:Auction"
+    assert str(game) == "auctions:Auction(misere=true)"
     del sys.modules["auctions"]
+
+
+def test_games_made_differently_have_different_labels_and_alike_ones_the_same():
+    assert str(make("dec_tiger", horizon=3)) == "dec_tiger(horizon=3)"
+    assert str(make("dec_tiger", horizon=3)) != str(make("dec_tiger", horizon=2))
+    assert str(make("nim", heaps=(1, 2), misere=True)) == str(make("nim", misere=True, heaps=[1, 2]))
+    assert str(make("nim", misere=False)) == "nim"  # what is default anyway isn't told
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("nim", {"heaps": [1, 2], "misere": True}),
+        ("games.nim:Nim", {"heaps": [7]}),
+        ("dec_tiger", {"horizon": 3}),
+        ("proposer_solver", {"held_out": [[10, 11], [12, 13]], "solvers": 1}),
+        ("kuhn_poker", {}),
+    ],
+)
+def test_a_label_makes_the_same_game_again(name, params):
+    game = make(name, **params)
+    again = make(str(game))
+    assert (again.name, dict(again.params), str(again)) == (name, params, str(game))
+
+
+@pytest.mark.parametrize("word", ["nim(", "nim()", "nim(heaps)", "nim(heaps=x)", "nim(a=1,b=2)", "nim(a=1) ", "a(b)c"])
+def test_what_is_no_label_is_all_name(word):
+    assert read(word) == (word, {})
+
+
+def test_text_in_a_label_may_hold_its_punctuation():
+    told = {"motto": 'a, b=(1)"', "size": 2}
+    assert read(label("test_make:Told", told)) == ("test_make:Told", told)
+
+
+class Told(Game):
+    """A game with a text among its parameters."""
+
+    roles = {"player": 1}
+
+    def __init__(self, motto="", size=1):
+        self.motto, self.size = motto, size
 
 
 @pytest.mark.parametrize(

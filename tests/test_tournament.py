@@ -124,7 +124,7 @@ def test_in_a_cooperative_game_everybody_also_sits_with_itself():
         (["a", ""], KUHN, 1, "entrant ''"),
         (["a", "a"], KUHN, 1, "entrant 'a': give every entrant a name of its own"),
         (["a", "task:x"], KUHN, 1, "entrant 'task:x'"),
-        ("ab", GameConfig("dec_tiger", {"horizon": 40}), 1, "dec_tiger has no par"),
+        ("ab", GameConfig("dec_tiger", {"horizon": 40}), 1, r"dec_tiger\(horizon=40\) has no par"),
         ("ab", GameConfig("proposer_solver"), 1, "not zero-sum: the returns of proposer, solver can't be held against"),
         ("ab", GameConfig("kuhn_pocker"), 1, "did you mean 'kuhn_poker'"),
     ],
