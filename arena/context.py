@@ -11,6 +11,10 @@ class CutOff(Exception):
     """The seat's context or token budget is used up: the episode ends as `cut_off`, and nothing is trimmed later."""
 
 
+class Forfeit(Exception):
+    """Raised by an agent, or by whoever watches over it, to give the game up: its seat forfeits."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """The legal replies at one turn, as ids: `options[a]` follow the first `at` tokens of `view`.

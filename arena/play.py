@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from arena.agent import Agent
-from arena.context import Context, CutOff
+from arena.context import Context, CutOff, Forfeit
 from arena.game import Game, IllegalMove
 from arena.seeding import derive
 from arena.types import Ending, Episode, Task, Turn
@@ -52,7 +52,8 @@ async def play(
 
     `seed` deals; with `stream`, such as (run seed, step, sample), and the seat it also seeds the replies, so that one
     deal can be played many times. A seat whose context or budget is used up ends the game as `cut_off`, an agent that
-    raises as `infra`. Raises ValueError for a seat without an agent and an agent without a seat.
+    raises `Forfeit` loses it, and any other error ends it as `infra`. Raises ValueError for a seat without an agent and
+    an agent without a seat.
     """
     seats = seating(game, agents)
     game.reset(seed=seed, options={"task": task})
@@ -60,9 +61,11 @@ async def play(
     record = _Record(seats, contexts, returns=dict.fromkeys(seats, 0.0))
     while record.fault is None and (asked := game.acting):
         await _stage(game, asked, record)
+    if isinstance(record.fault, Forfeit):
+        _give_up(game, record, str(record.fault))
     for context in contexts.values():
         context.legal, context.oracle = (), None
-    ending, reason, cut = _ending(game, record)
+    ending, reason, fault = _ending(game, record)
     names = {seat: agent.name for seat, agent in seats.items()}
     return Episode(
         id=id or _identity(game, seed, task, names, stream),
@@ -76,7 +79,7 @@ async def play(
         returns=dict.fromkeys(seats) if ending == "infra" else dict(record.returns),
         ending=ending,
         reason=reason,
-        cut=cut,
+        fault=fault,
         paid={s: {name: reward for (seat, name), reward in game.paid.items() if seat == s} for s in seats if game.paid},
         notes=dict(game.notes),
         offers=tuple(game.offers),
@@ -163,15 +166,25 @@ async def _ask(agent: Agent, context: Context) -> str | Exception:
         return error
 
 
+def _give_up(game: Game, record: _Record, reason: str) -> None:
+    """The seat at fault forfeits where it should have replied."""
+    game.rewards.update(dict.fromkeys(game.rewards, 0.0))
+    game.forfeit(record.at_fault, reason)
+    for earner, reward in game.rewards.items():
+        record.returns[earner] += reward
+    record.fault = None
+
+
 def _ending(game: Game, record: _Record) -> tuple[Ending, str, str]:
-    """How the game ended, why, and which seat was cut off."""
+    """How the game ended, why, and which seat it was that forfeited, was cut off or broke."""
     fault, seat = record.fault, record.at_fault
     if isinstance(fault, CutOff):
         return "cut_off", f"{seat}: {fault}", seat
     if fault is not None:
-        return "infra", f"{seat}, turn {record.contexts[seat].turn}: {type(fault).__name__}: {fault}", ""
+        return "infra", f"{seat}, turn {record.contexts[seat].turn}: {type(fault).__name__}: {fault}", seat
     endings: dict[str, Ending] = {"over": "over", "forfeit": "forfeit", "truncated": "truncated"}
-    return endings[game.ending], game.reason, ""
+    blamed = [seat for seat, told in game.infos.items() if "forfeit" in told]
+    return endings[game.ending], game.reason, "".join(blamed)
 
 
 def _identity(game: Game, seed: int, task: Task | None, names: Mapping[str, str], stream: tuple[int | str, ...]) -> str:

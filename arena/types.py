@@ -90,7 +90,7 @@ class Episode:
     """One game from its deal to its end: the one artefact of `play`.
 
     `returns` are sums of rewards by seat, None where the ending is infra. `faced` maps a seat to the id of the task it
-    was posed. `cut` names the seat whose context or token budget ran out, with ending cut_off. `paid` has what each
+    was posed. `fault` names the seat that forfeited, was cut off or could not reply, if one did. `paid` has what each
     seat earned by the name of the reward, where the game names its rewards; `notes` figures that pay nobody.
     `offers` are the tasks that were proposed in play, the refused ones too.
     """
@@ -106,7 +106,7 @@ class Episode:
     returns: Mapping[str, float | None]
     ending: Ending
     reason: str = ""
-    cut: str = ""
+    fault: str = ""
     paid: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: Mapping[str, float] = field(default_factory=dict)
     offers: tuple[Offer, ...] = ()
@@ -139,7 +139,8 @@ class Match:
     """What ratings eat: who played whom and how it ended.
 
     `teams` are tuples of agent names, `scores` one number a team: higher is better, equal scores are a draw. `pool`
-    keeps rating lists apart. A match of an unrated ending rates nobody.
+    keeps rating lists apart. A match of an unrated ending rates nobody. `fault` names the agent by which it came to a
+    forfeit, a cut-off or infra, and `reason` says what happened.
     """
 
     id: str
@@ -150,6 +151,8 @@ class Match:
     ending: Ending = "over"
     pool: str = "main"
     episodes: tuple[str, ...] = ()
+    fault: str = ""
+    reason: str = ""
 
     def to_json(self) -> dict[str, Any]:
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))

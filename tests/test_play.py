@@ -11,6 +11,7 @@ from tokens import chatml
 
 from arena.agent import PLAYER, LLMAgent, RandomAgent, ScriptedAgent
 from arena.chat import Chat
+from arena.context import Forfeit
 from arena.engines.scripted import ScriptedEngine
 from arena.game import Game, GameInfo
 from arena.make import make
@@ -81,8 +82,11 @@ class Broken:
     error: BaseException
     name: str = "broken"
     role: Role = PLAYER
+    said: tuple[str, ...] = ()
 
     async def act(self, context):
+        if context.turn < len(self.said):
+            return self.said[context.turn]
         raise self.error
 
 
@@ -196,7 +200,7 @@ def test_a_seat_out_of_budget_ends_the_game_as_cut_off_with_the_returns_so_far()
     role = Role(name="guess", budget=12, sampling=Sampling(max_tokens=12))
     engine = ScriptedEngine(CHAT.encode, ["[b] [b] [b] [b] [b] [b] [b] [b]"], end=CHAT.end)
     episode = run(Guess(), {"guesser": LLMAgent("me", role, engine, CHAT)})
-    assert (episode.ending, episode.cut, episode.returns) == ("cut_off", "guesser_0", {"guesser_0": 1.0})
+    assert (episode.ending, episode.fault, episode.returns) == ("cut_off", "guesser_0", {"guesser_0": 1.0})
     assert episode.reason == "guesser_0: budget: all 12 tokens of the episode are used"
 
 
@@ -205,7 +209,15 @@ def test_an_agent_that_raises_is_no_loss_of_anybody():
     episode = run(make("kuhn_poker"), {"first": say("[check]"), "second": Broken(OSError("socket closed"))})
     assert episode.ending == "infra"
     assert episode.returns == {"first_0": None, "second_0": None}
-    assert episode.reason == "second_0, turn 0: OSError: socket closed"
+    assert (episode.fault, episode.reason) == ("second_0", "second_0, turn 0: OSError: socket closed")
+
+
+def test_who_gives_up_pays_the_price_of_a_forfeit_beside_what_was_earned():
+    episode = run(Guess(), {"guesser": Broken(Forfeit("enough"), said=("[b]",))})
+    lost = run(make("kuhn_poker"), {"first": Broken(Forfeit("enough")), "second": say("[bet]")})
+    assert (episode.ending, episode.fault, episode.reason) == ("forfeit", "guesser_0", "guesser_0: enough")
+    assert episode.returns == {"guesser_0": 0.0}  # 1 for the guess, then -1
+    assert (lost.returns, lost.fault) == ({"first_0": -2.0, "second_0": 2.0}, "first_0")
 
 
 def test_a_reply_that_is_no_text_is_named():

@@ -117,7 +117,7 @@ def test_output_tokens_alone_use_the_budget():
     assert [decoding.max_tokens for _, decoding, _ in engine.asked] == [40, 40, 20]
     assert [turn.span[1] - turn.span[0] for turn in episode.turns] == [40, 40, 20]
     assert {turn.stop for turn in episode.turns} == {"length"}
-    assert (episode.ending, episode.cut) == ("cut_off", "talker_0")
+    assert (episode.ending, episode.fault) == ("cut_off", "talker_0")
     assert "budget" in episode.reason
     assert max(len(prompt) + decoding.max_tokens for prompt, decoding, _ in engine.asked) <= 512
     assert sum(episode.contexts["talker_0"].view.mask) == 100  # nothing was cut after the fact
@@ -132,7 +132,7 @@ def test_a_message_too_long_for_the_context_ends_its_own_episode_only():
     games = [Job(Talk(flood if i == 2 else "hello", 2), {"talker": agent}, seed=i) for i in range(5)]
     episodes = asyncio.run(play_many(games, 5))
     assert [episode.ending for episode in episodes] == ["over", "over", "cut_off", "over", "over"]
-    assert (episodes[2].cut, episodes[2].returns) == ("talker_0", {"talker_0": 0.0})
+    assert (episodes[2].fault, episodes[2].returns) == ("talker_0", {"talker_0": 0.0})
     assert "the engine holds 2048" in episodes[2].reason
 
 

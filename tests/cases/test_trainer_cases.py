@@ -72,7 +72,7 @@ def speaker(say, name="live", **role):
     return LLMAgent(name, Role(name=name, **role), engine, CHAT)
 
 
-def an_episode(returns, *, turns=1, length=2, seed=0, ending="over", cut=""):
+def an_episode(returns, *, turns=1, length=2, seed=0, ending="over", fault=""):
     """Each seat of `returns` sampled `length` tokens at each of `turns` turns, with logprob -1."""
     contexts, made = {}, []
     for seat in returns:
@@ -82,7 +82,7 @@ def an_episode(returns, *, turns=1, length=2, seed=0, ending="over", cut=""):
             view.extend([2] * length, logprobs=[-1.0] * length, version=0)
             made.append(Turn(seat, i, "", "", "m", True, span=(len(view.tokens) - length, len(view.tokens))))
         contexts[seat] = Context(views=[view], turn=turns)
-    return Episode(f"e{seed}", "g", seed, None, {}, {}, tuple(made), contexts, returns, ending, cut=cut)
+    return Episode(f"e{seed}", "g", seed, None, {}, {}, tuple(made), contexts, returns, ending, fault=fault)
 
 
 def a_row(length, advantage, role="a"):
@@ -139,7 +139,7 @@ def test_the_end_of_each_own_turn_is_trained_though_it_is_also_the_padding():
 def test_a_cut_off_sample_adds_nothing_anywhere_unless_it_is_asked_for(drop):
     """O-17: neither to the loss, the token count, nor the group's mean; one counter goes up."""
     group = [an_episode({"a_0": r}, length=n) for r, n in ((1.0, 2), (0.0, 3), (0.5, 4))]
-    group.append(an_episode({"a_0": -9.0}, length=50, ending="cut_off", cut="a_0"))
+    group.append(an_episode({"a_0": -9.0}, length=50, ending="cut_off", fault="a_0"))
     found = credit(group, ["a"], CreditConfig(drop_cut_off=drop), Baselines())
     batch = make_batch(all_rows(group, found, version=0, regularised=True)[0])
     assert found.counters["cut_off"] == 1
@@ -154,7 +154,7 @@ def test_a_cut_off_sample_adds_nothing_anywhere_unless_it_is_asked_for(drop):
 
 def test_no_seat_of_a_game_that_was_cut_off_is_trained():
     """O-17: the other seats did nothing wrong, but their returns are of half a game."""
-    group = [an_episode({"a_0": 1.0, "b_0": 1.0}, ending="cut_off", cut="a_0"), an_episode({"a_0": 0.0, "b_0": 0.0})]
+    group = [an_episode({"a_0": 1.0, "b_0": 1.0}, ending="cut_off", fault="a_0"), an_episode({"a_0": 0.0, "b_0": 0.0})]
     found = credit(group, ["a", "b"], CreditConfig(), Baselines())
     assert set(found.seats) == {(1, "a_0"), (1, "b_0")}
     assert found.counters["cut_off"] == 2
