@@ -2,6 +2,7 @@
 
 import pytest
 
+from arena import solve
 from arena.make import make
 from games.kuhn_poker import KuhnPoker
 
@@ -71,3 +72,53 @@ def test_all_six_deals_come_equally_often():
         seen[cards] = seen.get(cards, 0) + 1
     assert len(seen) == 6
     assert all(abs(count - 500) < 90 for count in seen.values())  # over four standard deviations
+
+
+def three(cards):
+    game = KuhnPoker(seats=3)
+    game.reset(seed=0)
+    game.card.update(zip(game.card, cards, strict=True))
+    return game
+
+
+@pytest.mark.parametrize(
+    ("line", "pays", "end"),
+    [
+        ("check check check", (-1, -1, 2), "Cards: Q, J, A. third_0 wins 2."),
+        ("check check bet fold fold", (-1, -1, 2), "third_0 wins 2."),
+        ("check check bet call fold", (-2, -1, 3), "Cards: Q, ?, A. third_0 wins 3."),
+        ("check bet fold call", (2 + 1, -2, -1), "Cards: Q, J, ?. first_0 wins 3."),
+        ("bet call call", (-2, -2, 4), "Cards: Q, J, A. third_0 wins 4."),
+        ("bet fold fold", (2, -1, -1), "first_0 wins 2."),
+        ("bet call fold", (3, -2, -1), "Cards: Q, J, ?. first_0 wins 3."),
+    ],
+)
+def test_three_seats_bet_in_turn_and_a_folded_card_is_never_shown(line, pays, end):
+    game = three("QJA")
+    for move in line.split():
+        game.step(move)
+    assert game.ending == "over"
+    assert tuple(game.rewards.values()) == pays
+    for seat in game.agents:
+        assert game.observe(seat)["text"] == f"Moves: {line.replace(' ', ', ')}. {end}"
+
+
+def test_the_third_seat_is_asked_in_the_words_of_two():
+    game = three("QJA")
+    game.step("check")
+    game.step("bet")
+    assert game.agent_selection == "third_0"
+    assert game.observe("third_0")["text"] == "Card: A. Moves: check, bet. Actions: [fold] [call]"
+
+
+def test_no_seat_of_three_gains_by_leaving_the_equilibrium_and_a_bluff_too_many_is_seen():
+    tree = solve.tree(KuhnPoker(seats=3))
+    perfect = solve.oracle_policy(tree)
+    assert solve.nash_conv(tree, perfect) == pytest.approx(0, abs=1e-12)
+    jack = {known: (0.9, 0.1) for known in perfect if known.heard[-1].startswith("Card: J. Moves: none")}
+    assert solve.nash_conv(tree, {**perfect, **jack}) > 0.01
+
+
+def test_other_numbers_of_seats_are_refused():
+    with pytest.raises(ValueError, match="seats is 4: use 2 or 3"):
+        KuhnPoker(seats=4)
