@@ -1,4 +1,4 @@
-"""Games by name: one file, one game; anything else by "module:Class"."""
+"""Games by name: one file, one game; anything else by "module:Class", or of another house as "openspiel:hex"."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from arena import foreign
 from arena.config import nearest
 from arena.game import Game
 
@@ -52,18 +53,24 @@ def find(name: str) -> type[Game]:
 def make(name: str, **params: Any) -> Game:
     """`make("kuhn_poker")` is `KuhnPoker` in games/kuhn_poker.py; `make("my.module:Auction")` is yours.
 
-    A label such as `dec_tiger(horizon=3)` is read too. Raises ValueError for a game that isn't there and for `params`
-    that its constructor doesn't take or refuses.
+    `make("openspiel:hex", board_size=5)` is of another house (`arena.foreign`). A label such as `dec_tiger(horizon=3)`
+    is read too. Raises ValueError for a game that isn't there and for `params` that it doesn't take or refuses.
     """
     name, told = read(name)
     params = {**told, **params}
+    game = foreign.load(name, params) if foreign.is_foreign(name) else _own(name, params)
+    game.label = label(game.name, game.params)
+    return game
+
+
+def _own(name: str, params: dict[str, Any]) -> Game:
     cls = find(name)
     _check(name, cls, params)
     try:
         game = cls(**params)
     except (TypeError, ValueError) as error:
         raise ValueError(f"game {name!r} with {params}: {error}") from error
-    game.name, game.params, game.label = name, params, label(name, params)
+    game.name, game.params = name, params
     return game
 
 
@@ -73,11 +80,18 @@ def label(name: str, params: Mapping[str, Any]) -> str:
     What was made alike has one label, and only that: matches, records and ratings are kept apart by it. Values stand
     as JSON; one that isn't JSON stands as Python writes it, and such a label can't be read again.
     """
-    takes = signature(find(name)).parameters
-    usual = {key: _written(taken.default) for key, taken in takes.items() if taken.default is not Parameter.empty}
+    usual = {key: _written(default) for key, default in _defaults(name).items()}
     told = {key: _written(value) for key, value in sorted(params.items())}
     shown = ", ".join(f"{key}={value}" for key, value in told.items() if usual.get(key) != value)
     return f"{name}({shown})" if shown else name
+
+
+def _defaults(name: str) -> dict[str, Any]:
+    """What a game takes where it isn't told otherwise."""
+    if foreign.is_foreign(name):
+        return foreign.defaults(name)
+    takes = signature(find(name)).parameters
+    return {key: taken.default for key, taken in takes.items() if taken.default is not Parameter.empty}
 
 
 def _written(value: Any) -> str:
