@@ -14,6 +14,7 @@ from gymnasium import Space
 from gymnasium.spaces import Dict
 from pettingzoo import AECEnv
 
+from arena.clusters import canonical
 from arena.types import Offer, Task
 
 Seats = tuple[str, ...]
@@ -140,6 +141,10 @@ class Game(AECEnv):  # type: ignore[misc]
     def oracle(self, seat: str) -> Mapping[str, float]:
         """A perfect player's probabilities over `legal(seat)`, from what the seat may know; empty if there is none."""
         return {}
+
+    def canon(self, task: Task) -> str:
+        """Equal texts for tasks that are the same one, however they are put: a curriculum admits each of them once."""
+        return canonical(task.prompt)
 
     # -- used by a game --------------------------------------------------------------------------------------------
 
