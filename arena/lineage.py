@@ -51,7 +51,7 @@ def shortened(entry: Entry) -> str:
 
 
 def svg(curriculum: Curriculum) -> str:
-    """The lineage as an SVG picture, generations from left to right: red where nobody solves a task, green where all do.
+    """The lineage as an SVG picture, generations from left to right: red where nobody solves a task, green if all do.
 
     Grey is not known yet; a task that has retired is hollow. Prompts are escaped: they can't be anything but text.
     """
