@@ -29,6 +29,7 @@ FLAT = {
     "_refused",
     "_illegal",
     "_queue",
+    "_leaving",
     "paid",
     "notes",
     "offers",
@@ -92,6 +93,7 @@ class Game(AECEnv):  # type: ignore[misc]
     params: Mapping[str, Any] = {}  # how it was made, besides its name
     label: str = ""  # the name, with those of the parameters that aren't default: the key of its matches and ratings
     bots: Mapping[str, Bot] = {}  # fixed players by name, such as "tit_for_tat", beside the oracle
+    designs: Mapping[str, Sequence[Any]] = {}  # parameters that an environment designer may set -> values it may give
     known: Mapping[str, float] = {}  # values to compare with, by name; the source stands beside them
     render_mode: ClassVar[None] = None
 
@@ -160,11 +162,33 @@ class Game(AECEnv):  # type: ignore[misc]
             self._heard[seat].append(task.prompt)
 
     def score(self, name: str = "", /, **rewards: float) -> None:
-        """Add rewards by seat to the stage that is being played; what has a `name` is also logged under it, by seat."""
+        """Add rewards by seat to the stage that is being played; what has a `name` is also logged under it, by seat.
+
+        A seat is paid for the last time in the stage in which it retires.
+        """
         for seat, reward in rewards.items():
+            if seat not in self.rewards:
+                raise ValueError(f"{self}: {seat!r} can't be paid: {self._absent(seat)}")
             self.rewards[seat] += reward
             if name:
                 self.paid[seat, name] = self.paid.get((seat, name), 0.0) + reward
+
+    def retire(self, *seats: str) -> None:
+        """The game is over for `seats`, as after an elimination, and goes on for the others: call it in `play`.
+
+        They have what they have earned, this stage included, and neither move nor earn from now on. In a cooperative
+        game all share what is still to come, so there a seat that is done simply isn't asked again.
+        """
+        for seat in seats:
+            if seat not in self.terminations or self.terminations[seat]:
+                raise ValueError(f"{self}: {seat!r} can't retire: {self._absent(seat)}")
+            if self.info.cooperative:
+                raise ValueError(f"{self}: {seat!r} can't retire from a cooperative game: just don't ask it again")
+            self.terminations[seat] = True
+            self._leaving.append(seat)
+
+    def _absent(self, seat: str) -> str:
+        return "it has retired already" if seat in self._known else f"the seats are {', '.join(self._seats)}"
 
     def note(self, **values: float) -> None:
         """Record figures of this game that pay nobody, such as whether a judge was right; the last of a name counts."""
@@ -219,7 +243,7 @@ class Game(AECEnv):  # type: ignore[misc]
             for seat in self.acting:
                 if legal := tuple(self.legal(seat)):
                     infos[seat] = {"legal_actions": legal, "action_mask": np.ones(len(legal), np.int8)}
-            if self._forfeiter:
+            if self._forfeiter in infos:
                 infos[self._forfeiter]["forfeit"] = self.reason
             self._infos = infos
         return self._infos
@@ -252,6 +276,7 @@ class Game(AECEnv):  # type: ignore[misc]
         self._refused: dict[str, str] = {}
         self._illegal = dict.fromkeys(self._seats, 0)
         self._forfeiter = ""
+        self._leaving: list[str] = []  # retired seats that PettingZoo hasn't seen off yet
         self.faced: dict[str, Task] = {}
         self.stage = 0
         self.ending = ""  # over, forfeit or truncated once the game has ended
@@ -264,13 +289,19 @@ class Game(AECEnv):  # type: ignore[misc]
         """Take the move of `agent_selection`; an int is an index into its legal moves.
 
         Moves of one stage stay hidden until all are in. An illegal one is told to its seat alone, which is asked again
-        once the others have moved, and forfeits after `info.max_illegal` such answers.
+        once the others have moved, and forfeits after `info.max_illegal` such answers. A seat that has retired is
+        selected once more, before anybody moves, and leaves by `step(None)`.
         """
         seat = self.agent_selection
         if self.ending:
             if not self.agents:
                 raise RuntimeError(f"{self}: the game has ended and every seat has left; call reset() for the next one")
             self._was_dead_step(action)
+            return
+        if self._leaving:
+            self._was_dead_step(action)
+            del self._leaving[0]
+            self._select()
             return
         rewards, totals = self.rewards, self._cumulative_rewards
         for s in rewards:
@@ -300,10 +331,19 @@ class Game(AECEnv):  # type: ignore[misc]
         else:
             self.score("forfeit", **{seat: self.info.forfeit})
             if self.info.zero_sum:
-                others = [s for s in self._seats if s != seat]
+                others = [s for s, left in self.terminations.items() if s != seat and not left]
                 self.score("forfeit", **dict.fromkeys(others, -self.info.forfeit / len(others)))
         self._forfeiter = seat
         self._end("forfeit", f"{seat}: {reason}")
+
+    def turn(self) -> str:
+        """The seat whose move `step` takes next, "" at the end; seats that have retired are seen off first.
+
+        A loop of your own is `while seat := game.turn(): game.step(...)`; PettingZoo's see off every seat themselves.
+        """
+        while self._leaving and not self.ending:
+            self.step(None)
+        return "" if self.ending else self.agent_selection
 
     @property
     def acting(self) -> Seats:
@@ -326,6 +366,8 @@ class Game(AECEnv):  # type: ignore[misc]
     def _turn_to(self, seats: Seats) -> None:
         if not isinstance(seats, (tuple, list)) or len(set(seats)) != len(seats) or not self._known.issuperset(seats):
             raise ValueError(f"{self}: next to move is {seats!r}: return a tuple of different seats of {self._seats}")
+        if gone := [seat for seat in seats if self.terminations.get(seat, True)]:
+            raise ValueError(f"{self}: next to move is {seats!r}: {gone[0]!r} has retired, so don't ask it")
         self._stage_seats, self._moves, self._queue = tuple(seats), {}, list(seats)
         if not seats:
             self._end("over")
@@ -335,6 +377,9 @@ class Game(AECEnv):  # type: ignore[misc]
     def _select(self) -> None:
         if self.ending:
             self.agent_selection = self.agents[0]
+            return
+        if self._leaving:
+            self.agent_selection = self._leaving[0]
             return
         if not self._queue:
             self._queue = list(self.acting)
@@ -350,8 +395,9 @@ class Game(AECEnv):  # type: ignore[misc]
     def _end(self, ending: str, reason: str = "") -> None:
         self.ending, self.reason = ending, reason
         flags = self.truncations if ending == "truncated" else self.terminations
-        for seat in self._seats:
-            flags[seat] = True
+        for seat in self.agents:
+            if not self.terminations[seat]:
+                flags[seat] = True
 
     def __getstate__(self) -> dict[str, Any]:
         """A position, without what is made again when asked for: the spaces and their streams of samples, and infos."""

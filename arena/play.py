@@ -59,8 +59,8 @@ async def play(
     game.reset(seed=seed, options={"task": task})
     contexts = {seat: Context(seed=(*stream, seed, seat), oracle=partial(game.oracle, seat)) for seat in seats}
     record = _Record(seats, contexts, returns=dict.fromkeys(seats, 0.0))
-    while record.fault is None and (asked := game.acting):
-        await _stage(game, asked, record)
+    while record.fault is None and game.turn():
+        await _stage(game, game.acting, record)
     if isinstance(record.fault, Forfeit):
         _give_up(game, record, str(record.fault))
     for context in contexts.values():

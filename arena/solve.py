@@ -12,6 +12,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -49,7 +50,7 @@ class Tree:
     The edge into node n has the weight of slot `slot[n]`: slots below `len(chance)` hold chances, the rest the
     probabilities of moves, information set by information set, with the illegal move after the legal ones.
     `mover[n]` is the index of the seat that moves at node n, -1 at leaves and chance; `children[n]` follow its moves.
-    `returns[n]` are by seat, None inside the tree. `oracle[i]` is the game's own perfect play, None where it has none.
+    `returns[n]` are by seat, None inside the tree. `positions[i]` is a game at information set i: copy it to go on.
     `plans[s]` orders the nodes for a best response of seat s, deepest decisions of its own first.
     """
 
@@ -61,8 +62,16 @@ class Tree:
     children: tuple[tuple[int, ...], ...]
     returns: tuple[tuple[float, ...] | None, ...]
     chance: tuple[float, ...]
-    oracle: tuple[tuple[float, ...] | None, ...]
+    positions: tuple[Game, ...]
     plans: tuple[Plan, ...]
+
+    @cached_property
+    def oracle(self) -> tuple[tuple[float, ...] | None, ...]:
+        """The game's own perfect play by information set, None where it has none; asked for when first read."""
+        asked = [
+            (known.legal, game.oracle(known.seat)) for known, game in zip(self.information, self.positions, strict=True)
+        ]
+        return tuple(tuple(odds.get(move, 0.0) for move in legal) if odds else None for legal, odds in asked)
 
 
 def tree(game: Game, task: Task | None = None, limit: int = 1_000_000) -> Tree:
@@ -254,7 +263,7 @@ class _Builder:
         self.limit, self.rng = limit, Chance()
         self.index: dict[Information, int] = {}
         self.legal: list[tuple[str, ...]] = []
-        self.oracle: list[tuple[float, ...] | None] = []
+        self.positions: list[Game] = []
         self.parent: list[int] = []
         self.edge: list[tuple[int, float]] = []  # (index of the move, 1) below a decision, (-1, its odds) below chance
         self.decision: list[int] = []
@@ -274,7 +283,7 @@ class _Builder:
         if game.ending:
             self.returns[node] = position.totals
             return []
-        seat = game.agent_selection
+        seat = game.turn()
         heard, moved = position.past[seat]
         known = Information(seat, (*heard, game.observe(seat)["text"]), moved, tuple(game.legal(seat)))
         self.decision[node] = self._number(known, game)
@@ -294,8 +303,7 @@ class _Builder:
             return i
         if not known.legal:
             raise ValueError(f"{game} doesn't list the legal moves of {known.seat}: its tree can't be enumerated")
-        perfect = game.oracle(known.seat)
-        self.oracle.append(tuple(perfect.get(move, 0.0) for move in known.legal) if perfect else None)
+        self.positions.append(game)
         self.legal.append(known.legal)
         return self.index.setdefault(known, len(self.index))
 
@@ -320,7 +328,7 @@ class _Builder:
         positions = []
         for odds, game in outcomes:
             node = self._node(above, (-1, odds) if len(outcomes) > 1 else edge)
-            totals = tuple(total + game.rewards[seat] for total, seat in zip(position.totals, past, strict=True))
+            totals = tuple(total + game.rewards.get(s, 0.0) for total, s in zip(position.totals, past, strict=True))
             positions.append(_Position(node, game, totals, past))
         return positions
 
@@ -351,7 +359,7 @@ class _Builder:
         plans = tuple(_plan(i, self.parent, self.decision, mover, kids) for i in range(len(seats)))
         return Tree(
             seats, information, tuple(self.parent), tuple(slot), tuple(mover), kids, tuple(self.returns), tuple(chance),
-            tuple(self.oracle), plans,
+            tuple(self.positions), plans,
         )  # fmt: skip
 
 

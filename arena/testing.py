@@ -99,9 +99,9 @@ def check_reset(make: Make, speak: Speak = say) -> None:
     for steps in (0, 1, 2, 3, 10**6):
         game.reset(seed=2)
         rng = random.Random(steps)
-        while game.acting and steps:
+        while steps and (seat := game.turn()):
             junk = steps == 2 and game.judged == ""
-            game.step("ZEBRA" if junk else speak(game, game.agent_selection, rng))
+            game.step("ZEBRA" if junk else speak(game, seat, rng))
             steps -= 1
         if game.ending:
             game.step(None)  # leaves while the other seats are still there
@@ -127,9 +127,9 @@ def check_copies(make: Make, speak: Speak = say) -> None:
             _claim(_state(game) == before, f"playing a {name} of a position changed the original")
             twin = copy.deepcopy(game)
             _claim(_play_on(twin, speak, copy.deepcopy(rng)) == rest, f"a {name} goes on differently from the original")
-        if not game.acting:
+        if not (seat := game.turn()):
             return
-        game.step(speak(game, game.agent_selection, rng))
+        game.step(speak(game, seat, rng))
 
 
 def check_input(make: Make, speak: Speak = say) -> None:
@@ -163,10 +163,10 @@ def check_facts(make: Make, games: int, speak: Speak = say) -> None:
         several |= len(game.acting) > 1
         _check_moves(game)
         forfeited = copy.deepcopy(game)
-        forfeited.rewards = dict.fromkeys(returns, 0.0)
-        forfeited.forfeit(forfeited.agent_selection, "it was told to")
+        forfeited.rewards = dict.fromkeys(game.agents, 0.0)
+        forfeited.forfeit(game.agent_selection, "it was told to")
         _claim(forfeited.ending == "forfeit" and not forfeited.acting, "a forfeit doesn't end the game")
-        final = {seat: returns[seat] + forfeited.rewards[seat] for seat in returns}
+        final = {seat: returns[seat] + forfeited.rewards.get(seat, 0.0) for seat in returns}
         _check_sums(game, final, "a game that ends by a forfeit")
     for seed in range(games):
         game = make()
@@ -226,8 +226,8 @@ def transcript(game: Game, seed: int, speak: Speak = say, moves: int | None = No
 
 def _play_on(game: Game, speak: Speak, rng: random.Random) -> list[State]:
     states: list[State] = [_state(game)]
-    while game.acting:
-        text = speak(game, game.agent_selection, rng)
+    while seat := game.turn():
+        text = speak(game, seat, rng)
         game.step(text)
         states.append((text, game.judged, *_state(game)))
     return states
@@ -249,9 +249,9 @@ def _positions(make: Make, games: int, speak: Speak) -> Iterator[tuple[Game, dic
         game.reset(seed=seed)
         returns = dict.fromkeys(game.possible_agents, 0.0)
         _claim(not any(game.rewards.values()), "rewards were given by `start`, before anybody moved: they'd be lost")
-        while game.acting:
+        while seat := game.turn():
             yield game, returns
-            game.step(speak(game, game.agent_selection, rng))
+            game.step(speak(game, seat, rng))
             for seat, reward in game.rewards.items():
                 _claim(math.isfinite(reward), f"{seat} was given a reward of {reward}")
                 returns[seat] += reward
@@ -261,8 +261,8 @@ def _returns(game: Game, seed: int, speak: Speak) -> dict[str, float]:
     """The sum of rewards by seat over a whole random game."""
     game.reset(seed=seed)
     rng, returns = random.Random(seed), dict.fromkeys(game.possible_agents, 0.0)
-    while game.acting:
-        game.step(speak(game, game.agent_selection, rng))
+    while asked := game.turn():
+        game.step(speak(game, asked, rng))
         for seat, reward in game.rewards.items():
             returns[seat] += reward
     return returns
@@ -294,9 +294,9 @@ def _insist(game: Game, seat: str, speak: Speak) -> None:
     """A seat that says nothing legal forfeits after exactly `info.max_illegal` second chances."""
     after, rng, tries = copy.deepcopy(game), random.Random(0), 0
     left = game.info.max_illegal + 1 - game._illegal[seat]
-    while not after.ending:
-        mine = after.agent_selection == seat
-        after.step(None if mine else speak(after, after.agent_selection, rng))
+    while asked := after.turn():
+        mine = asked == seat
+        after.step(None if mine else speak(after, asked, rng))
         tries += mine
     _claim(after.ending == "forfeit", f"{seat} said nothing legal and the game ended as {after.ending!r}")
     _claim(tries == left, f"{seat} was asked {tries} times and not {left}: max_illegal is {game.info.max_illegal}")

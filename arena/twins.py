@@ -39,8 +39,7 @@ def _follow(
     game.deal(tape)
     told: Told = dict.fromkeys(game.possible_agents, ((), (), ()))
     step = 0
-    while game.acting:
-        seat = game.agent_selection
+    while seat := game.turn():
         knew, heard, moved = told[seat]
         told[seat] = ((*knew, game.knows(seat)), (*heard, game.observe(seat)["text"]), moved)
         yield game, told

@@ -56,8 +56,7 @@ def rules_only(name: str) -> Play:
         moves, seed, end = 0, 0, time.perf_counter() + seconds
         while time.perf_counter() < end:
             game.reset(seed=seed)
-            while game.acting:
-                seat = game.agent_selection
+            while seat := game.turn():
                 game.observe(seat)
                 game.step(rng.choice(game.legal(seat)))
                 moves += 1

@@ -44,17 +44,18 @@ def test_games_of_other_sizes_keep_it_too(kind, params):
 class Shows(KuhnPoker):
     """Tells the other card to the second seat once it answers a bet."""
 
-    def _ask(self, seat):
-        asked = super()._ask(seat)
-        if seat == SECOND and self.line == "bet":
-            self.tell(f"Psst: {self.card[FIRST]}", seat)
+    def _ask(self):
+        asked = super()._ask()
+        if asked == (SECOND,) and self.line == "bet":
+            self.tell(f"Psst: {self.card[FIRST]}", SECOND)
         return asked
 
 
 class ShowsByLength(KuhnPoker):
-    def _ask(self, seat):
+    def _ask(self):
+        (seat,) = super()._ask()
         self.tell(" " * "JQK".index(self.card[SECOND if seat == FIRST else FIRST]), seat)
-        return super()._ask(seat)
+        return (seat,)
 
 
 class ShowsByMoves(KuhnPoker):
