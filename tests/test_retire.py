@@ -124,11 +124,14 @@ def test_a_dead_step_is_none_and_a_retired_seat_has_no_info_of_moves():
 
 
 def test_a_forfeit_is_shared_by_those_who_are_left():
-    game = after("go stay stay stay")
-    assert game.turn() == "player_1"
-    game.rewards = dict.fromkeys(game.agents, 0.0)
-    game.forfeit("player_1", "it was told to")
-    assert game.rewards == {"player_1": -1.0, "player_2": 0.5, "player_3": 0.5}
+    for seen_off in (False, True):
+        game = after("go stay stay stay")
+        if seen_off:
+            assert game.turn() == "player_1"
+        game.rewards = dict.fromkeys(game.agents, 0.0)
+        game.forfeit("player_1", "it was told to")
+        earned = {seat: gain for seat, gain in game.rewards.items() if gain}
+        assert earned == {"player_1": -1.0, "player_2": 0.5, "player_3": 0.5}
 
 
 def test_a_game_cut_short_is_truncated_for_those_who_are_left_only():

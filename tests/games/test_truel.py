@@ -93,6 +93,25 @@ def test_returns_are_one_for_the_last_and_equal_losses_for_the_others():
             assert sorted(episode.returns.values()) == pytest.approx([-1 / (size - 1)] * (size - 1) + [1.0])
 
 
+def test_pettingzoo_s_loop_finds_the_same_returns_as_ours():
+    """O-02: also what a seat earned between its last move and its leaving."""
+    for seed in range(20):
+        rng, moves, totals = random.Random(seed), [], Counter()
+        game = make("truel", accuracy=[0.7] * 4)
+        game.reset(seed=seed)
+        for seat in game.agent_iter():
+            _, reward, terminated, truncated, _ = game.last()
+            totals[seat] += reward
+            moves.append(None if terminated or truncated else rng.choice(game.legal(seat)))
+            game.step(moves[-1])
+        own, said = Counter(), [move for move in moves if move]
+        game.reset(seed=seed)
+        while game.turn():
+            game.step(said.pop(0))
+            own.update(game.rewards)
+        assert dict(own) == pytest.approx(dict(totals))
+
+
 def test_those_left_share_what_the_others_lost():
     for seats in range(2, 7):
         assert (share(seats, seats), share(seats, 1)) == (0, 1)
