@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Mapping
@@ -14,14 +15,9 @@ from arena.game import Game, GameInfo, IllegalMove, Seats
 from arena.types import Task
 
 EXTRA_GAMES = "open_spiel.python.games"  # registers those written in Python
+STRUCTURED = ("crossword",)  # actions without numbers
+SECRET = ("python_hangman",)  # is called perfect information, though its state holds the word that is to be guessed
 SEEDED = "rng_seed"  # the parameter that seeds games whose chance is hidden inside OpenSpiel
-NEEDED = {  # parameters without which a game can't be loaded
-    "efg_game": "filename",
-    "nfg_game": "filename",
-    "repeated_game": "stage_game",
-    "start_at": "game",
-    "turn_based_simultaneous_game": "game",
-}
 
 
 class Position:
@@ -78,7 +74,6 @@ class OpenSpiel(Game):
 
     def __init__(self, name: str, params: Mapping[str, Any]):
         self.position = Position(name, params)
-        self.words: Words = WORDS.get(name, RAW)
         rules, kind, pyspiel = self.position.rules, self.position.rules.get_type(), _pyspiel()
         sequential = kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
         seats = rules.num_players()
@@ -89,12 +84,18 @@ class OpenSpiel(Game):
         self.info = GameInfo(
             zero_sum=kind.utility == pyspiel.GameType.Utility.ZERO_SUM and seats > 1,
             cooperative=kind.utility == pyspiel.GameType.Utility.IDENTICAL and seats > 1,
-            simultaneous=not sequential,
+            simultaneous=not sequential and seats > 1,
             chance=kind.chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC,
-            perfect_information=kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION and sequential,
+            perfect_information=sequential
+            and kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
+            and name not in SECRET,
             max_stages=max(1, rules.max_game_length()),
-            forfeit=_forfeit(rules, kind.reward_model == pyspiel.GameType.RewardModel.REWARDS),
+            forfeit=least if -math.inf < (least := float(rules.min_utility())) < 0 else -1.0,
         )
+
+    @property
+    def words(self) -> Words:
+        return WORDS.get(self.position.name, RAW)
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:
         self.position = self.position.fresh(rng)
@@ -125,8 +126,15 @@ class OpenSpiel(Game):
             self.position.apply(action)
         return self._next()
 
-    def knows(self, seat: str) -> str:
-        return str(self.position.state) if self.info.perfect_information else self._seen(seat)
+    def forfeit(self, seat: str, reason: str) -> None:
+        """End the game at the cost of `seat`, as everywhere; what it has earned is lost too, so that it never pays."""
+        together = self.info.zero_sum or self.info.cooperative
+        self.score(**{s: -self.earned[s] for s in (self._seats if together else (seat,))})
+        super().forfeit(seat, reason)
+
+    def knows(self, seat: str) -> tuple[str, tuple[str, ...]]:
+        """What OpenSpiel shows to the seat, and its moves, for some games tell a die or a bid by those alone."""
+        return self.state_text() if self.info.perfect_information else self._seen(seat), self.legal(seat)
 
     def state_text(self) -> str:
         return str(self.position.state)
@@ -188,9 +196,7 @@ def load(name: str, params: Mapping[str, Any]) -> OpenSpiel:
         if key in params:
             raise ValueError(f"openspiel game {name!r}: {key!r} is given in its name and beside it: give it once")
     takes = defaults(short)
-    given = {
-        k: float(v) if type(v) is int and isinstance(takes.get(k), float) else v for k, v in {**told, **params}.items()
-    }
+    given = {key: _typed(value, takes.get(key)) for key, value in {**told, **params}.items()}
     for key in given:
         if key not in takes:
             near = nearest(key, list(takes))
@@ -217,12 +223,12 @@ def refusal(name: str, params: Mapping[str, Any] | None = None) -> str:
     kind, given = _kind(name), params or {}
     if kind.dynamics == _pyspiel().GameType.Dynamics.MEAN_FIELD:
         return "a mean-field game is moved by a distribution over players, not by seats"
-    if name in NEEDED and NEEDED[name] not in given:
-        return f"it needs the parameter {NEEDED[name]!r}"
     if not kind.default_loadable and not given:
         return f"it can't be loaded without parameters: it takes {', '.join(kind.parameter_specification)}"
     if SEEDED in given:
         return f"its chance comes from the match's seed: leave {SEEDED!r} out"
+    if name in STRUCTURED:
+        return "its actions are structures, which have no names"
     return ""
 
 
@@ -257,8 +263,10 @@ def _kind(name: str) -> Any:
     raise ValueError(f"openspiel game {name!r} not found: {hint}")
 
 
-def _forfeit(rules: Any, step_by_step: bool) -> float:
-    """A reward that no play can come below, also where points earned before are kept; -1 where it has no bound."""
-    least, most = rules.min_utility(), rules.max_utility()
-    worst = least - max(most, 0.0) if step_by_step else least
-    return float(worst) if -1e6 < worst < 0 else -1.0
+def _typed(value: Any, usual: Any) -> Any:
+    """A parameter as OpenSpiel wants it: 1 where it wants 1.0, the text "goofspiel(num_cards=3)" where it wants a game."""
+    if isinstance(usual, float) and type(value) is int:
+        return float(value)
+    if isinstance(usual, dict) and isinstance(value, str):
+        return _pyspiel().game_parameters_from_string(value)
+    return value
