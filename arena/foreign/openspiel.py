@@ -264,7 +264,7 @@ def _kind(name: str) -> Any:
 
 
 def _typed(value: Any, usual: Any) -> Any:
-    """A parameter as OpenSpiel wants it: 1 where it wants 1.0, the text "goofspiel(num_cards=3)" where it wants a game."""
+    """A parameter as OpenSpiel wants it: 1.0 for 1, and a game for its text, such as "goofspiel(num_cards=3)"."""
     if isinstance(usual, float) and type(value) is int:
         return float(value)
     if isinstance(usual, dict) and isinstance(value, str):
