@@ -200,13 +200,10 @@ class Ratings:
         if match.id in self._seen:
             return False
         check(match)
-        if match.ending not in RATED or not _rates(match.teams):
+        if match.ending not in RATED or not contest(match.teams):
             return False
-        # Sums of rewards carry rounding errors; what agrees to 9 decimals is a draw.
-        scores = [round(float(score), 9) for score in match.scores]
-        ranks = sorted(set(scores), reverse=True)
-        places = [ranks.index(score) for score in scores]
-        ties = len(places) - len(ranks)
+        order = places(match)
+        ties = len(order) - len(set(order))
         draw_probability = self.draw_probability(match.game, match.pool)
         if ties and not draw_probability:
             raise ValueError(
@@ -215,13 +212,13 @@ class Ratings:
             )
         self._seen.add(match.id)
         drawn, compared = self._ties.get((match.pool, match.game), (0, 0))
-        self._ties[match.pool, match.game] = drawn + ties, compared + len(places) - 1
+        self._ties[match.pool, match.game] = drawn + ties, compared + len(order) - 1
         overall = [[(match.pool, "", agent, "") for agent in team] for team in match.teams]
-        self._rate(overall, places, draw_probability)
+        self._rate(overall, order, draw_probability)
         roles = match.roles or tuple(("",) * len(team) for team in match.teams)
         seats = zip(match.teams, roles, strict=True)
         keys = [[(match.pool, match.game, *seat) for seat in zip(team, told, strict=True)] for team, told in seats]
-        self._rate(keys, places, draw_probability)
+        self._rate(keys, order, draw_probability)
         return True
 
     def _rate(self, keys: Sequence[Sequence[Key]], places: Sequence[int], draw_probability: float) -> None:
@@ -275,10 +272,20 @@ def ordered(ratings: Iterable[Rating], *, tasks: bool = False) -> list[Rating]:
     return sorted(shown, key=lambda rating: (-rating.low, rating.agent))
 
 
-def _rates(teams: Sequence[Sequence[str]]) -> bool:
-    """Whether it is a contest: at least two teams, and no agent in more than one of them."""
+def contest(teams: Sequence[Sequence[str]]) -> bool:
+    """Whether it rates anybody: at least two teams, and no agent in more than one of them."""
     members = [agent for team in teams for agent in set(team)]
     return len(teams) > 1 and len(members) == len(set(members))
+
+
+def places(match: Match) -> list[int]:
+    """The place of every team, 0 the best; equal scores share one.
+
+    Sums of rewards carry rounding errors: what agrees to 9 decimals is equal.
+    """
+    scores = [round(float(score), 9) for score in match.scores]
+    ranks = sorted(set(scores), reverse=True)
+    return [ranks.index(score) for score in scores]
 
 
 def check(match: Match) -> None:

@@ -1,0 +1,165 @@
+"""Strengths from counts: Bradley and Terry's model with Davidson's draws, all matches at once.
+
+With d the difference of two strengths, a first side wins, draws and loses as exp(d / 2) : nu : exp(-d / 2), nu being a
+constant of the game (Davidson 1970, "On extending the Bradley-Terry model to accommodate ties"). Of the models with
+draws this is the one of the exponential family: the likelihood is concave in the strengths and in log nu, so that
+Newton's method finds its only maximum, and a strength depends on the points scored, whoever won them when.
+
+Every strength has a normal prior of TrueSkill's width. Without one an agent that has won all of its matches would be
+infinitely strong; a flatter one would say nothing else after some dozen matches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arena.ratings import BETA, SIGMA
+from arena.tally import DRAWN, LOST, WON, Comparison
+
+Array = npt.NDArray[np.float64]
+
+# Two performances of TrueSkill differ by sqrt(2) BETA, and a logistic curve is as steep as a normal one 1.702 as wide.
+SPREAD = 1.702 * SIGMA / (math.sqrt(2) * BETA)  # the standard deviation of a strength beforehand: 2.4, or 418 Elo
+EQUALS_DRAW = math.log(2 / 9)  # log nu beforehand: of equals one match in ten is a draw
+
+_STEPS = 200
+_NEAR = 0.01  # steps of strengths below which Newton's method needs no guard
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which parameters a comparison is about: R comparisons; F agents and fitted seats; G games that had draws.
+
+    `x_RF` is the share that an agent (or a role of a game) has in the first side less that in the second; `draw_RG` is
+    1 at the game of the comparison. A game without draws has no column there: in it a draw is impossible.
+    """
+
+    agents: tuple[str, ...]
+    seats: tuple[tuple[str, str], ...]  # (game, role)
+    games: tuple[str, ...]
+    x_RF: Array
+    draw_RG: Array
+
+    @property
+    def prior(self) -> Array:
+        """The means of all F + G parameters beforehand."""
+        return np.concatenate([np.zeros(self.x_RF.shape[1]), np.full(len(self.games), EQUALS_DRAW)])
+
+
+def design(comparisons: Sequence[Comparison], agents: Sequence[str], drawn: Sequence[str]) -> Design:
+    """The design of these comparisons between `agents`; `drawn` are the games that had draws.
+
+    The roles of a game get strengths of their own if they met each other, and if agents changed roles often enough to
+    tell the strength of a role from that of who played it.
+    """
+    column = {agent: i for i, agent in enumerate(agents)}
+    x = np.zeros((len(comparisons), len(agents)))
+    for row, (_, first, second) in enumerate(comparisons):
+        for side, sign in ((first, 1), (second, -1)):
+            for agent, _ in side:
+                x[row, column[agent]] += sign / len(side)
+    seats: list[tuple[str, str]] = []
+    for game in sorted({comparison.game for comparison in comparisons}):
+        roles, shares = _roles(comparisons, game)
+        apart, wider = _rank(shares), np.hstack([x, shares])
+        if apart and _rank(wider) == _rank(x) + apart:
+            seats += [(game, role) for role in roles]
+            x = wider
+    draws = np.array([[float(comparison.game == game) for game in drawn] for comparison in comparisons])
+    return Design(tuple(agents), tuple(seats), tuple(drawn), x, draws.reshape(len(comparisons), len(drawn)))
+
+
+def _roles(comparisons: Sequence[Comparison], game: str) -> tuple[list[str], Array]:
+    """The roles of a game, and their shares in every comparison, as those of agents."""
+    of_game = [side for c in comparisons if c.game == game for side in (c.first, c.second)]
+    roles = sorted({role for side in of_game for _, role in side})
+    shares = np.zeros((len(comparisons), len(roles)))
+    for row, (played, first, second) in enumerate(comparisons):
+        if played == game:
+            for side, sign in ((first, 1), (second, -1)):
+                for _, role in side:
+                    shares[row, roles.index(role)] += sign / len(side)
+    return roles, shares
+
+
+def _rank(matrix: Array) -> int:
+    return int(np.linalg.matrix_rank(matrix)) if matrix.size else 0
+
+
+def odds(d: Array, log_nu: Array) -> Array:
+    """Probabilities of win, draw and loss at differences `d`, [..., 3]; log nu is -inf where no draw is possible."""
+    logits = np.stack([d / 2, np.broadcast_to(log_nu, d.shape), -d / 2], axis=-1)
+    logits = np.exp(logits - np.max(logits, axis=-1, keepdims=True))
+    found: Array = logits / logits.sum(axis=-1, keepdims=True)
+    return found
+
+
+def worth(d: float, log_nu: float) -> float:
+    """What one match at a difference `d` tells of it: its Fisher information."""
+    win, _, loss = odds(np.array(d), np.array(log_nu))
+    return float((win + loss) / 4 - ((win - loss) / 2) ** 2)
+
+
+def fit(design: Design, counts_R3: Array, prior: Array | None = None, start: Array | None = None) -> Array:
+    """The most probable F + G parameters, given how often each comparison was won, drawn and lost.
+
+    `prior` shifts the means beforehand; `start` is a first guess, which changes the time taken and not the answer.
+    Newton's steps are halved until the posterior rises enough: as it is strictly concave, they converge from anywhere.
+    """
+    centre = design.prior if prior is None else prior
+    at = centre if start is None else start
+    before = math.inf
+    for _ in range(_STEPS):
+        gradient, curvature = _slope(design, counts_R3, centre, at)
+        step = np.linalg.solve(curvature, gradient)
+        length = float(np.abs(step).max(initial=0.0))
+        if length < _NEAR:
+            # The curvature changes by less than a factor exp(2 length) on the way, so whole steps square the error; the
+            # posterior itself is flat to the last digit here, and would refuse them.
+            if length >= before or not length:
+                return at
+            at, before = at + step, length
+            continue
+        value, size = _log_posterior(design, counts_R3, centre, at), 1.0
+        while _log_posterior(design, counts_R3, centre, at + size * step) < value + 1e-4 * size * float(
+            gradient @ step
+        ):
+            size /= 2
+        at = at + size * step
+    raise ArithmeticError(f"no maximum after {_STEPS} steps of Newton's method: counts up to {counts_R3.max():g}")
+
+
+def _parts(design: Design, at: Array) -> tuple[Array, Array]:
+    """Differences and log nu by comparison."""
+    known = design.x_RF.shape[1]
+    log_nu = np.where(design.draw_RG.any(axis=1), design.draw_RG @ at[known:], -np.inf)
+    return design.x_RF @ at[:known], log_nu
+
+
+def _log_posterior(design: Design, counts_R3: Array, centre: Array, at: Array) -> float:
+    chances = odds(*_parts(design, at))
+    seen = counts_R3 > 0
+    likelihood = float(counts_R3[seen] @ np.log(np.maximum(chances[seen], 1e-300)))
+    return likelihood - float(((at - centre) ** 2).sum()) / (2 * SPREAD**2)
+
+
+def _slope(design: Design, counts_R3: Array, centre: Array, at: Array) -> tuple[Array, Array]:
+    """The gradient of the log posterior, and its negative Hessian."""
+    chances = odds(*_parts(design, at))
+    n = counts_R3.sum(axis=1)
+    win, draw, loss = chances.T
+    lead = (win - loss) / 2
+    x, e = design.x_RF, design.draw_RG
+    by_d = (counts_R3[:, WON] - counts_R3[:, LOST]) / 2 - n * lead
+    by_nu = counts_R3[:, DRAWN] - n * draw
+    gradient = np.concatenate([x.T @ by_d, e.T @ by_nu]) - (at - centre) / SPREAD**2
+    xx = x.T @ (x * (n * ((win + loss) / 4 - lead**2))[:, None])
+    xe = x.T @ (e * (-n * lead * draw)[:, None])
+    ee = e.T @ (e * (n * draw * (1 - draw))[:, None])
+    curvature = np.block([[xx, xe], [xe.T, ee]]) + np.eye(len(at)) / SPREAD**2
+    return gradient, curvature
