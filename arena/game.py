@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -147,6 +148,14 @@ class Game(AECEnv):  # type: ignore[misc]
     def canon(self, task: Task) -> str:
         """Equal texts for tasks that are the same one, however they are put: a curriculum admits each of them once."""
         return canonical(task.prompt)
+
+    def bot(self, name: str) -> Bot:
+        """A fixed player of this game; raises ValueError with the nearest match if there is none of that name."""
+        if name in self.bots:
+            return self.bots[name]
+        near = difflib.get_close_matches(name, self.bots, 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"{self} has no bot {name!r}: {hint}it has {', '.join(self.bots) or 'none'}")
 
     # -- used by a game --------------------------------------------------------------------------------------------
 

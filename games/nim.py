@@ -25,6 +25,10 @@ class Nim(Game):
     info = GameInfo(zero_sum=True, perfect_information=True)
     # Bouton 1901: the first seat wins iff the xor of the heaps isn't 0 (1 ^ 2 ^ 3 = 0, 3 ^ 4 ^ 5 = 2), misere alike
     # unless no heap is above 1.
+    designs: Mapping[str, Any] = {
+        "heaps": tuple((a, b) for a in range(1, 6) for b in range(a, 6)),
+        "misere": (False, True),
+    }
     known: Mapping[str, float] = {"value_3_4_5": 1.0, "value_1_2_3": -1.0}
 
     def __init__(self, heaps: Iterable[int] = (3, 4, 5), misere: bool = False):
