@@ -35,6 +35,7 @@ FLAT = {
     "notes",
     "offers",
 }
+FIXED = {"roles", "info", "known", "params", "bots", "_seats", "_known", "_stage_seats"}  # parts never change in place
 PLAIN = {str, int, float, bool, type(None)}
 
 
@@ -419,7 +420,8 @@ class Game(AECEnv):  # type: ignore[misc]
         twin = type(self).__new__(type(self))
         memo[id(self)] = twin
         for name, part in self.__getstate__().items():
-            twin.__dict__[name] = part if type(part) in PLAIN else self._apart(name, part, memo)
+            shared = name in FIXED or type(part) in PLAIN
+            twin.__dict__[name] = part if shared else self._apart(name, part, memo)
         return twin
 
     @staticmethod
