@@ -178,7 +178,10 @@ class ProbeConfig:
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """One training run. `model` is smollm2-135m, tiny, a folder or a Hugging Face id in the local cache."""
+    """One training run. `model` is smollm2-135m, tiny, a folder or a Hugging Face id in the local cache.
+
+    `ranks` processes share the work of every step, each on `threads` cores.
+    """
 
     name: str = MISSING
     model: str = "smollm2-135m"
@@ -186,6 +189,7 @@ class TrainConfig:
     steps: int = 10
     save_every: int = 10
     threads: int = 2
+    ranks: int = 1
     max_empty: int = 5
     game: GameConfig = field(default_factory=GameConfig)
     seats: dict[str, SeatConfig] = field(default_factory=dict)
@@ -200,4 +204,5 @@ class TrainConfig:
         within("steps", self.steps, 1)
         within("save_every", self.save_every, 1)
         within("threads", self.threads, 1)
+        within("ranks", self.ranks, 1, self.rollout.deals * self.rollout.samples)
         within("max_empty", self.max_empty, 1)

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from trainers.batch import Batch
 from trainers.config import LoraConfig, LossConfig, OptimConfig
 from trainers.loss import Stats, decision_terms, padded, token_terms
 from trainers.pack import Pack, packs
+from trainers.ranks import ALONE, Ranks
 
 
 class NonFinite(RuntimeError):
@@ -60,11 +62,12 @@ class Update:
 class Learner:
     """Owns the trained parameters, the optimizer and the frozen copies that regularisers pull to.
 
-    `transformer` is the view of the weights that an engine may share. `steps` is the length of the run in updates.
+    `transformer` is the view of the weights that an engine may share. `steps` is the length of the run in updates. Of
+    several `ranks` each takes every so many packs of a batch; all of them get the whole gradient, and the same step.
     """
 
-    def __init__(self, model: Any, optim: OptimConfig, loss: LossConfig, steps: int):
-        self.model, self.optim, self.loss, self.steps = model, optim, loss, steps
+    def __init__(self, model: Any, optim: OptimConfig, loss: LossConfig, steps: int, ranks: Ranks = ALONE):
+        self.model, self.optim, self.loss, self.steps, self.ranks = model, optim, loss, steps, ranks
         self.transformer = Transformer(model)
         self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
         self.optimizer = torch.optim.AdamW(
@@ -118,14 +121,27 @@ class Learner:
         """Add the gradient of the batch's loss to the parameters: loss, statistics, distinct tokens, flops."""
         total, stats, tokens, flops = 0.0, Stats(), 0, 0.0
         model = self.transformer
-        for pack in packs(batch, self.optim.micro_tokens):
+        for pack in islice(packs(batch, self.optim.micro_tokens), self.ranks.rank, None, self.ranks.size):
             loss, part = self._loss(batch, pack)
             loss.backward()  # type: ignore[no-untyped-call]
             total, stats, tokens = total + float(loss.detach()), stats + part, tokens + len(pack.tree)
             passes = 3 if len(self.parameters) and model.embedding.requires_grad else 2
             flops += 2.0 * passes * len(pack.tree) * model.parameters_per_token
             flops += 2.0 * (passes + 1) * len(pack.site_node) * model.head.numel()
-        return total, stats, tokens, flops
+        return self._together(total, stats, tokens, flops) if self.ranks.size > 1 else (total, stats, tokens, flops)
+
+    def _together(self, total: float, stats: Stats, tokens: int, flops: float) -> tuple[float, Stats, int, float]:
+        """Make the gradient of this rank's packs that of all packs, and the figures likewise."""
+        for parameter in self.parameters.values():
+            if parameter.grad is None:  # this rank had no pack
+                parameter.grad = torch.zeros_like(parameter)
+        parts = self.ranks.gather([total, stats.sums, stats.peaks, tokens, flops])
+        self.ranks.add_up(parameter.grad for parameter in self.parameters.values() if parameter.grad is not None)
+        totals, sums, peaks, counts, efforts = zip(*parts, strict=True)
+        whole = Stats()
+        for part, highest in zip(sums, peaks, strict=True):
+            whole += Stats({name: (value, weight) for name, (value, weight) in part.items()}, highest)
+        return sum(totals), whole, sum(counts), sum(efforts)
 
     def _loss(self, batch: Batch, pack: Pack) -> tuple[Tensor, Stats]:
         logp, entropy = pack.forward(self.transformer)

@@ -17,6 +17,7 @@ from arena.types import Episode
 from roles import Role
 from roles import load as load_role
 from trainers.config import TrainConfig
+from trainers.ranks import ALONE, Ranks
 
 
 class Rollout:
@@ -69,7 +70,11 @@ class Rollout:
             for sample in range(config.rollout.samples)
         ]
 
-    def play(self, step: int) -> list[Episode]:
-        """The episodes of a step, in the order of the jobs."""
-        jobs = self.jobs(step)
-        return asyncio.run(play_many(jobs, concurrency=len(jobs)))
+    def play(self, step: int, ranks: Ranks = ALONE) -> list[Episode]:
+        """The episodes of a step, in the order of the jobs; of several ranks each plays a share and hears the rest."""
+        jobs = ranks.share(self.jobs(step))
+        episodes = asyncio.run(play_many(jobs, concurrency=len(jobs)))
+        if ranks.size == 1:
+            return episodes
+        parts = ranks.gather([episode.to_json() for episode in episodes])
+        return [Episode.from_json(record) for part in parts for record in part]

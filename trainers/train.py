@@ -27,19 +27,21 @@ from arena.engines.torch import TorchEngine
 from arena.store import Store
 from arena.types import Episode, Match
 from roles import Reply
-from trainers import checkpoint, probe
+from trainers import checkpoint, probe, ranks
 from trainers.baselines import Baselines
 from trainers.batch import make_batch
 from trainers.config import TrainConfig
 from trainers.credit import credit, role_of
 from trainers.figures import figures
 from trainers.learner import Learner, Update, adapted
+from trainers.ranks import ALONE, Ranks
 from trainers.rollout import Rollout
 from trainers.rows import all_rows
 from trainers.speed import gemm_rate
 
 DISAGREE = 1e-2  # nats a token, on average; float32 rounding is a thousandth of it
 KEPT = 2  # episodes a step whose words go into the store
+FOLLOW = "import sys; from trainers import train; train.follow(*sys.argv[1:])"  # the program of another rank
 SHOWN = ("illegal", "nash_conv", "accuracy", "entropy", "tok/s", "gemm")
 
 
@@ -61,21 +63,36 @@ def run(config: TrainConfig, folder: Path, tick: Tick = lambda done, figures=Non
     """
     folder.mkdir(parents=True, exist_ok=True)
     configs.claim(folder, config)
-    with Store(folder / "store.db") as store:
+    models.find(config.model)  # made once, before several ranks ask for it
+    with ranks.started(config.ranks, FOLLOW, str(folder)) as all_ranks, Store(folder / "store.db") as store:
         store.start(config.name, "train", json.loads(json.dumps(_plain(config))))
-        training = Training(config, folder, store)
+        training = Training(config, folder, store, all_ranks)
         sign(config, training.engine.checksum(), folder / "manifest.json")
         training.resume()
         with _interrupts() as interrupted:
-            while training.step < config.steps:
-                figures = training.advance()
-                tick(training.step, figures)
-                last = training.step == config.steps
-                if last or interrupted() or training.step % config.save_every == 0:
-                    training.save()
-                if interrupted():
-                    raise KeyboardInterrupt(f"saved at step {training.step}")
+            _train(training, tick, interrupted)
     return folder
+
+
+def follow(folder: str, *meeting: str) -> None:
+    """Be another rank of the run in `folder`: do the same, and write nothing."""
+    config = configs.load(TrainConfig, Path(folder) / "config.yaml")
+    with ranks.joined(*meeting) as all_ranks:
+        training = Training(config, Path(folder), None, all_ranks)
+        training.resume()
+        _train(training, lambda done, figures=None: None, lambda: False)
+
+
+def _train(training: Training, tick: Tick, interrupted: Callable[[], bool]) -> None:
+    config = training.config
+    while training.step < config.steps:
+        figures = training.advance()
+        tick(training.step, figures)
+        stop = any(training.ranks.gather(interrupted()))
+        if stop or training.step == config.steps or training.step % config.save_every == 0:
+            training.save()
+        if stop:
+            raise KeyboardInterrupt(f"saved at step {training.step}")
 
 
 def sign(config: TrainConfig, weights: str, path: Path) -> None:
@@ -104,14 +121,17 @@ def sign(config: TrainConfig, weights: str, path: Path) -> None:
 
 
 class Training:
-    """A run in memory: policy, optimizer, engine and everything that a checkpoint holds."""
+    """A run in memory: policy, optimizer, engine and everything that a checkpoint holds.
 
-    def __init__(self, config: TrainConfig, folder: Path, store: Store):
-        self.config, self.folder, self.store = config, folder, store
+    Every rank has one, all equal to the last byte. Only the first has a `store`, and it alone writes to `folder`.
+    """
+
+    def __init__(self, config: TrainConfig, folder: Path, store: Store | None, ranks: Ranks = ALONE):
+        self.config, self.folder, self.store, self.ranks = config, folder, store, ranks
         torch.set_num_threads(config.threads)
         model, tokenizer = models.load(models.find(config.model))
         adapter = adapted(model, config.lora, config.seed)
-        self.learner = Learner(adapter, config.optim, config.loss, config.steps * config.loss.updates)
+        self.learner = Learner(adapter, config.optim, config.loss, config.steps * config.loss.updates, ranks)
         self.engine = TorchEngine(self.learner.transformer)
         self.rollout = Rollout(config, self.engine, Chat(tokenizer))
         scored = config.rollout.score_options or all(r.reply is Reply.legal for r in self.rollout.roles.values())
@@ -134,20 +154,22 @@ class Training:
         """Play and learn one step; the figures to show."""
         started, before = time.perf_counter(), self.engine.usage.copy()
         measured = self._probe()
-        episodes = self.rollout.play(self.step)
+        episodes = self.rollout.play(self.step, self.ranks)
         self._refuse_broken(episodes)
         self.engine.rest()
         played = time.perf_counter()
         metrics, updates = self._learn(episodes)
         metrics = {**measured, **metrics}
         used = self.engine.usage.since(before)
+        rate = (used.prompt + used.sampled) / max(used.seconds, 1e-9)
+        rates, flops = (sum(column) for column in zip(*self.ranks.gather([rate, used.flops]), strict=True))
         seconds = time.perf_counter() - started
-        flops = used.flops + sum(update.flops for update in updates)
+        flops += sum(update.flops for update in updates)
         metrics |= {
             "perf/rollout_seconds": played - started,
             "perf/update_seconds": sum(update.seconds for update in updates),
-            "perf/tokens_per_second": (used.prompt + used.sampled) / max(used.seconds, 1e-9),
-            "perf/gemm_share": flops / (seconds * self.peak),
+            "perf/tokens_per_second": rates,
+            "perf/gemm_share": flops / (seconds * self.peak * self.ranks.size),
         }
         self._record(metrics, episodes)
         self.step += 1
@@ -192,8 +214,10 @@ class Training:
             )
 
     def _probe(self) -> dict[str, float]:
-        """What the policy of this step is, before it is changed."""
+        """What the policy of this step is, before it is changed; it is the same on all ranks, and the first asks it."""
         found: dict[str, float] = {}
+        if not self.ranks.leads:
+            return found
         due = self.config.probe.every and self.step % self.config.probe.every == 0
         if self.tree is not None:
             agents = {role: self.rollout.agent(role) for role in self.rollout.game.roles if role in self.rollout.roles}
@@ -211,6 +235,8 @@ class Training:
             raise TrainingStopped(f"{len(broken)} of {len(episodes)} games broke; the first: {broken[0].reason}")
 
     def _record(self, metrics: Mapping[str, float], episodes: list[Episode]) -> None:
+        if self.store is None:
+            return
         with (self.folder / "metrics.jsonl").open("a") as file:
             file.write(json.dumps({"step": self.step, **metrics}) + "\n")
         self.store.metric(self.config.name, self.step, metrics)
@@ -238,8 +264,11 @@ class Training:
 
     # -- keeping it ------------------------------------------------------------------------------------------------
 
-    def save(self) -> Path:
+    def save(self) -> None:
         """Write a checkpoint of everything that the next step depends on; the middle and the last one stay."""
+        self._agree()
+        if not self.ranks.leads:
+            return
         moments, groups = checkpoint.pack_optimizer(self.learner.optimizer)
         random_state, random_tensors = checkpoint.rng_state()
         tensors = {"weights": self.learner.parameters, "optimizer": moments, "random": random_tensors}
@@ -254,15 +283,28 @@ class Training:
             "empty": self.empty,
         }
         pinned = (self.config.steps // 2 // self.config.save_every * self.config.save_every, self.config.steps)
-        return checkpoint.save(self.folder / "checkpoints", self.step, tensors, state, keep=KEPT, pinned=pinned)
+        checkpoint.save(self.folder / "checkpoints", self.step, tensors, state, keep=KEPT, pinned=pinned)
+
+    def _agree(self) -> None:
+        """See that all ranks are one: they compute alike, so nobody's weights are ever sent."""
+        found = self.ranks.gather([self.step, self.engine.checksum()]) if self.ranks.size > 1 else []
+        for rank, (step, weights) in enumerate(found):
+            if [step, weights] != found[0]:
+                raise TrainingStopped(
+                    f"rank {rank} has weights {weights} of step {step}, rank 0 {found[0][1]} of step {found[0][0]}: "
+                    "ranks must compute alike to the last byte; go on with ranks=1 in another folder"
+                )
 
     def resume(self) -> None:
         """Go back to the newest whole checkpoint, if there is one; forget what was logged after it."""
         path, problems = checkpoint.latest(self.folder / "checkpoints")
-        for problem in problems:
-            self.store.event(self.config.name, "checkpoint passed over", {"reason": problem})
         if path is not None:
             self.restore(checkpoint.load(path))
+        self._agree()
+        if self.store is None:
+            return
+        for problem in problems:
+            self.store.event(self.config.name, "checkpoint passed over", {"reason": problem})
         metrics = self.folder / "metrics.jsonl"
         if metrics.exists():
             lines = metrics.read_text().splitlines()
