@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from peft import LoraConfig, get_peft_model
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM
+
+from trainers.config import LoraConfig
+from trainers.learner import adapted
 
 VOCABULARY = 23
 ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3")
@@ -45,8 +47,7 @@ def filled(model: Any, seed: int) -> Any:
 
 def with_lora(model: Any, rank: int = 3, seed: int = 1) -> Any:
     """The network under an adapter of which neither half is zero."""
-    targets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
-    wrapped = get_peft_model(model, LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=targets))
+    wrapped = adapted(model, LoraConfig(rank=rank, alpha=2 * rank), seed)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, weight in wrapped.named_parameters():

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import torch
 from omegaconf import OmegaConf
-from peft import LoraConfig, get_peft_model
 
 from arena import config as configs
 from arena.agent import opening
@@ -331,7 +330,7 @@ def test_a_format_that_the_template_forbids_is_told_at_once(base, tmp_path):
         export.export(model, tokenizer, KUHN, tmp_path / "chat", base=base, card=CARD)
 
 
-def test_lora_through_peft_names_the_adapter_default(base):
-    """The engine reads the adapter by this name."""
-    model = get_peft_model(models.load(base)[0], LoraConfig(r=2, target_modules=["q_proj"]))
+def test_the_adapter_is_named_default(base):
+    """The engine reads it by this name."""
+    model = adapted(models.load(base)[0], Lora(rank=2, targets=["q_proj"]), seed=0)
     assert any(".lora_A.default." in name for name, _ in model.named_parameters())

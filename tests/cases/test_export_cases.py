@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 from gguf import GGUFWriter
-from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from arena.agent import opening
@@ -23,11 +22,12 @@ from arena.engines.transformer import ARCHITECTURES
 from roles import Memory, load
 from trainers import checkpoint, export
 from trainers.card import Card
+from trainers.config import LoraConfig
+from trainers.learner import adapted
 
 CARD = Card(base="tiny")
 ROLE = replace(load("kuhn"), memory=Memory.full)
 IDS = torch.tensor([[104, 101, 108, 108, 111, 32, 119]])
-TARGETS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def logits(model) -> torch.Tensor:
 def with_adapter(base: Path, scale: float = 0.3):
     """The tiny model with a LoRA adapter that has learned something (or nothing, with scale 0), and its tokenizer."""
     model, tokenizer = models.load(base)
-    model = get_peft_model(model, LoraConfig(r=4, lora_alpha=8, target_modules=TARGETS))
+    model = adapted(model, LoraConfig(rank=4, alpha=8), seed=5)
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
