@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 from cyclopts.exceptions import CycloptsError
 
 from arena import doctor, terminal
-from arena.commands import Failed, learn, look, play
+from arena.commands import Failed, contest, learn, look, play
 
 FAILED, MISUSED, STOPPED = 1, 2, 130  # exit codes; 0 is success, 130 is what a shell reports of Ctrl-C
 RESUMED = ("demo", "train", "tournament", "evaluate")
@@ -43,7 +43,7 @@ def build() -> App:
         learn.evaluate,
         learn.export,
         play.play,
-        play.tournament,
+        contest.tournament,
         play.replay,
     )
     for verb in (*verbs, look.games, look.roles, look.doctor):

@@ -1,385 +1,259 @@
-"""Tournaments: everybody meets everybody, in every seat, on the same deals."""
+"""Tournaments: entrants meet on the same deals, in every seat, until it is known who is better."""
 
 from __future__ import annotations
 
-import asyncio
-import difflib
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import combinations, combinations_with_replacement
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from omegaconf import MISSING
-from rich.table import Table
-from rich.text import Text
 
 from arena.agent import Agent
-from arena.config import within
+from arena.config import ConfigError, one_of, within
 from arena.game import Game
+from arena.guard import Guarded, Rules
 from arena.make import GameConfig, make
+from arena.match import match_of, together
+from arena.pairing import Pairing, refuse_words, round_of
 from arena.play import in_parallel, play
-from arena.ratings import TASK, Rating, Ratings, ordered
-from arena.seeding import derive
+from arena.schedule import Plan, Schedule
+from arena.scoreboard import Scoreboard, overall_board, scoreboard
+from arena.shapes import SHAPES
 from arena.store import Store
-from arena.terminal import one_line
-from arena.types import ENDINGS, RATED, Episode, Match
+from arena.types import Episode, Match
 
-Entrant = Callable[[str], Agent]  # makes the agent that plays a given role of the game
+Entrant = Callable[[str, str], Agent]  # (label of a game, role) -> the agent that plays it
+Watch = Callable[[Match, int], object]  # hears every match that was just played, and how many are done
 
 
 @dataclass(frozen=True)
 class EntrantConfig:
-    """Who takes part. `agent` is a word as on the command line: random, oracle, MODEL@ROLE, an exported folder.
+    """Who takes part. `agent` is a word as on the command line: random, oracle, bot:NAME, mcts:N, MODEL@ROLE, a folder.
 
-    `seats` has another word for single roles of the game, as in `{first: runs/a/export}`.
+    `seats` has another word for single roles, as in `{first: runs/a/export}`. One who doesn't play all games, or not
+    with the same agent, has `games` instead: its agent by game, as in `{nim: tiny@nim, kuhn_poker: tiny@kuhn}`.
     """
 
     name: str = MISSING
-    agent: str = MISSING
+    agent: str = ""
     seats: dict[str, str] = field(default_factory=dict)
+    games: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if bool(self.agent) == bool(self.games):
+            raise ConfigError(
+                f"entrant {self.name!r} has agent {self.agent!r} and games {self.games}",
+                remedy="give agent for all games, or games: an agent for each that it plays",
+            )
+
+    def word(self, game: Game, role: str) -> str:
+        """The word of the agent that plays this role of this game."""
+        return self.seats.get(role) or self.games.get(str(game)) or self.games.get(game.name) or self.agent
 
 
 @dataclass(frozen=True)
 class TournamentConfig:
-    """A round robin: `rounds` deals a pairing, each played in every rotation of the seats; `concurrency` at once.
+    """Everybody who enters, and what they play, in which shape, for how long.
 
-    `paired` scores the rotations of a deal together as one match, so that nobody wins by the cards or the seat; without
-    it every game is a match, and there are ratings by role. One that takes longer than `patience` seconds (0: no limit)
-    ends as infra.
+    A round is one deal for every meeting, played in every rotation of the seats. `paired` scores the rotations of a
+    deal together as one match, so that nobody wins by the cards or the seat; without it every game is a match, and
+    there are ratings by role. `until` ends it when nobody's interval is wider, `rounds` in any case. `game` stands for
+    a list of one in `games`.
     """
 
     name: str = MISSING
     seed: int = 0
+    shape: str = "round_robin"
     rounds: int = 20
+    until: float = 0.0
     paired: bool = True
     concurrency: int = 64
-    patience: float = 0.0
-    game: GameConfig = field(default_factory=GameConfig)
+    game: GameConfig = field(default_factory=lambda: GameConfig(""))
+    games: list[GameConfig] = field(default_factory=list)
     entrants: list[EntrantConfig] = field(default_factory=list)
+    challengers: list[str] = field(default_factory=list)
+    rules: Rules = field(default_factory=Rules)
 
     def __post_init__(self) -> None:
+        one_of("shape", self.shape, list(SHAPES))
         within("rounds", self.rounds, 1)
+        within("until", self.until, 0)
         within("concurrency", self.concurrency, 1)
-        within("patience", self.patience, 0)
+        if bool(self.game.name) == bool(self.games):
+            told = "both game and games" if self.games else "neither game nor games"
+            raise ConfigError(f"there is {told}", remedy="give game={name: ...}, or games with one entry for each")
 
-
-class Pairing(NamedTuple):
-    """One match to be played: the seed of its deal, and for each of its games the entrant at every seat."""
-
-    id: str
-    deal: int
-    seatings: tuple[Mapping[str, str], ...]
-
-
-class Cell(NamedTuple):
-    """The mean score of an entrant over `n` matches with another one."""
-
-    mean: float
-    n: int
-
-
-@dataclass(frozen=True)
-class Standings:
-    """How it ended. `ratings` are best first; `payoff[a, b]` is what `a` scored where it met (or sat with) `b`."""
-
-    name: str
-    game: str
-    ratings: tuple[Rating, ...]
-    payoff: Mapping[tuple[str, str], Cell]
-    endings: Mapping[str, int]
-
-    @property
-    def matches(self) -> int:
-        return sum(self.endings.values())
-
-    def table(self) -> Table:
-        """The ratings, and beside them the mean score against every entrant; for a rich console."""
-        table = Table(
-            title=Text(one_line(f"{self.name}: {self.game}, {self._counts()}")), title_justify="left", box=None
-        )
-        table.add_column("agent")
-        names = [rating.agent for rating in self.ratings]
-        for heading in ("low", "mu", "sigma", "matches", *names):
-            table.add_column(Text(one_line(heading)), justify="right")
-        for rating in self.ratings:
-            numbers = [f"{rating.low:.2f}", f"{rating.mu:.2f}", f"{rating.sigma:.2f}", str(rating.matches)]
-            met = [self.payoff.get((rating.agent, other)) for other in names]
-            scores = [f"{cell.mean:+.3f}" if cell else "" for cell in met]
-            table.add_row(*(Text(one_line(cell)) for cell in (rating.agent, *numbers, *scores)))
-        return table
-
-    def _counts(self) -> str:
-        return f"{self.matches} matches ({', '.join(f'{n} {ending}' for ending, n in sorted(self.endings.items()))})"
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "game": self.game,
-            "matches": self.matches,
-            "endings": dict(self.endings),
-            "ratings": [{**asdict(rating), "low": rating.low} for rating in self.ratings],
-            "payoff": [{"agent": a, "other": b, "mean": c.mean, "n": c.n} for (a, b), c in self.payoff.items()],
-        }
-
-
-# -- who meets whom ------------------------------------------------------------------------------------------------
-
-
-def schedule(
-    entrants: Iterable[str],
-    game: GameConfig,
-    rounds: int,
-    seed: int,
-    name: str = "round_robin",
-    *,
-    paired: bool = True,
-) -> list[Pairing]:
-    """All matches of a round robin; ids and deals follow from the arguments alone, in whatever order entrants come.
-
-    An entrant takes a whole team of the game, or a single seat where the game is cooperative; there it also sits with
-    itself. All rotations of one pairing share a deal, and are one match if `paired`. Raises ValueError where the
-    entrants don't fill the game.
-    """
-    names = list(entrants)
-    rules = make(game.name, **game.params)
-    _refuse(names, rules, rounds)
-    meet = combinations_with_replacement if rules.info.cooperative else combinations
-    places = _places(rules)
-    what = (name, game.name, json.dumps(game.params, sort_keys=True), seed)
-    found = []
-    for met in meet(sorted(names), len(places)):
-        turned = list(dict.fromkeys((*met[i:], *met[:i]) for i in range(len(met))))
-        for number in range(rounds):
-            deal = derive(*what, "deal", *met, number)
-            for games in [turned] if paired else [[one] for one in turned]:
-                id = f"{name}-{derive(*what, 'match', *(who for one in games for who in one), number):016x}"
-                seatings = tuple(
-                    {seat: who for place, who in zip(places, one, strict=True) for seat in place} for one in games
-                )
-                found.append(Pairing(id, deal, seatings))
-    return found
-
-
-def _places(game: Game) -> list[tuple[str, ...]]:
-    """What an entrant takes: the seats of a team, or one seat in a cooperative game."""
-    return [(seat,) for seat in game.possible_agents] if game.info.cooperative else [tuple(t) for t in game.teams()]
-
-
-def _refuse(names: list[str], game: Game, rounds: int) -> None:
-    """Raise ValueError, with the remedy, for a tournament that can't be played or rated."""
-    if rounds < 1:
-        raise ValueError(f"rounds is {rounds}: play at least 1")
-    for entrant in names:
-        if not entrant or entrant.startswith(TASK) or names.count(entrant) > 1:
-            raise ValueError(
-                f"entrant {entrant!r}: give every entrant a name of its own, which does not begin with {TASK!r}"
-            )
-    info = game.info
-    if info.cooperative and info.par is None:
-        raise ValueError(f"{game} has no par: a cooperative team is rated against the return that good play reaches")
-    if not info.cooperative and not info.zero_sum and len(game.roles) > 1:
-        raise ValueError(
-            f"{game} is not zero-sum: the returns of {', '.join(game.roles)} can't be held against each other"
-        )
-    needed = 1 if info.cooperative else len(game.teams())
-    if len(names) < needed:
-        raise ValueError(
-            f"{game} is played by {needed}, but there are {len(names)} entrants: {', '.join(names) or 'none'}"
+    def plan(self) -> Plan:
+        """What decides which matches there are."""
+        twice = [name for name, n in Counter(who.name for who in self.entrants).items() if n > 1]
+        if twice:
+            raise ValueError(f"two entrants are called {twice[0]!r}: give every entrant a name of its own")
+        return Plan(
+            name=self.name,
+            games=tuple(self.games or [self.game]),
+            entrants=tuple(who.name for who in self.entrants),
+            rounds=self.rounds,
+            seed=self.seed,
+            shape=self.shape,
+            paired=self.paired,
+            challengers=tuple(self.challengers),
+            only={who.name: tuple(who.games) for who in self.entrants if who.games},
+            strikes=self.rules.strikes,
+            until=self.until,
         )
 
+    def words(self) -> set[str]:
+        """The words of all agents that take part."""
+        return {word for who in self.entrants for word in (who.agent, *who.seats.values(), *who.games.values()) if word}
 
-def match_of(episode: Episode, game: Game, *, id: str = "", pool: str = "main") -> Match:
-    """The match that an episode was, for ratings: teams score the mean return of their seats.
 
-    A cooperative team plays the task, which scores the game's par. An episode that could not be scored has no scores.
+def check(config: TournamentConfig, suits: Callable[[str, Game], object] | None = None) -> Schedule:
+    """The schedule of a config; raises ValueError, with the remedy, for whatever can be seen before anybody plays.
+
+    `suits` raises it for the word of an agent that can't play a game, as `Cast.check` does.
     """
-    teams = [tuple(episode.agents[seat] for seat in team) for team in game.teams()]
-    roles = [tuple(seat.rpartition("_")[0] for seat in team) for team in game.teams()]
-    returns = [[episode.returns[seat] for seat in team] for team in game.teams()]
-    scores = [sum(r for r in team if r is not None) / len(team) for team in returns if None not in team]
-    if game.info.cooperative:
-        if game.info.par is None:
-            raise ValueError(
-                f"{game} has no par: a cooperative team is rated against the return that good play reaches"
-            )
-        teams.append((f"{TASK}{episode.task.id if episode.task else game}",))
-        roles.append(("",))
-        scores.append(game.info.par)
-    whole = len(scores) == len(teams)
-    return Match(
-        id=id or episode.id,
-        game=episode.game,
-        teams=tuple(teams),
-        scores=tuple(scores) if whole else (),
-        roles=tuple(roles),
-        ending=episode.ending if whole else "infra",
-        pool=pool,
-        episodes=(episode.id,),
-    )
-
-
-def together(games: Sequence[Match], id: str) -> Match:
-    """Games of the same teams as one match: a team scores its mean, and the match ends as the worst of them did."""
-    if len(games) == 1:
-        return replace(games[0], id=id)
-    ending = max((game.ending for game in games), key=ENDINGS.index)
-    sums: dict[tuple[str, ...], float] = {}
-    for game in games:
-        for team, score in zip(game.teams, game.scores or (0.0,) * len(game.teams), strict=True):
-            key = tuple(sorted(team))
-            sums[key] = sums.get(key, 0.0) + score
-    return Match(
-        id=id,
-        game=games[0].game,
-        teams=tuple(sums),
-        scores=() if ending == "infra" else tuple(total / len(games) for total in sums.values()),
-        ending=ending,
-        pool=games[0].pool,
-        episodes=tuple(episode for game in games for episode in game.episodes),
-    )
-
-
-# -- the play ------------------------------------------------------------------------------------------------------
-
-
-async def round_robin(
-    entrants: Mapping[str, Entrant],
-    game: GameConfig,
-    rounds: int,
-    seed: int,
-    store: Store | None = None,
-    *,
-    name: str = "round_robin",
-    paired: bool = True,
-    concurrency: int = 64,
-    patience: float = 0.0,
-    tick: Callable[[int], object] | None = None,
-) -> Standings:
-    """Play what `schedule` says, and rate it. `name` is the pool, and the matches' ids in the store begin with it.
-
-    Matches that the store has are not played again, except those that ended as infra; every other is stored as soon as
-    it is over, so that an interrupted tournament goes on with the same call. An agent that raises costs one match.
-    `tick` is told the number of matches done.
-    """
-    if concurrency < 1:
-        raise ValueError(f"concurrency is {concurrency}: at least one match must be under way")
-    pairings = schedule(entrants, game, rounds, seed, name, paired=paired)
-    known = {match.id: match for match in store.log(name) if match.ending != "infra"} if store else {}
-    done = {pairing.id: known[pairing.id] for pairing in pairings if pairing.id in known}
-    waiting = iter([pairing for pairing in pairings if pairing.id not in done])
-    rules = make(game.name, **game.params)
-    agents = {(n, role): entrant(role) for n, entrant in entrants.items() for role in rules.roles}
-
-    async def work() -> None:
-        table = make(game.name, **game.params)
-        for pairing in waiting:
-            games = _play(table, pairing, agents)
+    schedule = Schedule(config.plan())
+    roles = list(dict.fromkeys(role for game in schedule.rules.values() for role in game.roles))
+    for who in config.entrants:
+        refuse_words(f"entrant {who.name!r}: no game has the role", list(who.seats), roles)
+        plays = [game for label, game in schedule.rules.items() if who.name in schedule.field(label)]
+        asked = {(who.word(game, role), str(game)): game for game in plays for role in game.roles}
+        for (word, label), game in asked.items():
             try:
-                episodes = await asyncio.wait_for(games, patience or None)
-            except TimeoutError:
-                episodes = []
-            match = _judge(table, pairing, episodes, name)
-            if store is not None:
-                store.add(match, episodes)
-            done[match.id] = match
-            if tick is not None:
-                tick(len(done))
-
-    await in_parallel(work, min(concurrency, len(pairings) - len(done)))
-    return _stand(entrants, str(rules), done, store, name)
-
-
-async def _play(game: Game, pairing: Pairing, agents: Mapping[tuple[str, str], Agent]) -> list[Episode]:
-    """The games of a pairing, up to the first that breaks off.
-
-    They share the deal and no other chance: the replies of each are seeded by its own id.
-    """
-    episodes: list[Episode] = []
-    for number, seating in enumerate(pairing.seatings):
-        id = f"{pairing.id}.{number}"
-        seats = {seat: agents[who, seat.rpartition("_")[0]] for seat, who in seating.items()}
-        episode = await play(game, seats, seed=pairing.deal, id=id, stream=(id,))
-        # What an entrant's agents call themselves is their business: here they go by its name.
-        episodes.append(replace(episode, agents=dict(seating)))
-        if episode.ending == "infra":
-            break
-    return episodes
-
-
-def _judge(game: Game, pairing: Pairing, episodes: Sequence[Episode], pool: str) -> Match:
-    """The match of a pairing; infra if it has no episodes, which means that time ran out."""
-    if episodes:
-        return together([match_of(episode, game, pool=pool) for episode in episodes], pairing.id)
-    teams = tuple(tuple(pairing.seatings[0][seat] for seat in team) for team in game.teams())
-    return Match(pairing.id, str(game), teams, (), ending="infra", pool=pool)
-
-
-def _stand(
-    entrants: Iterable[str], game: str, matches: Mapping[str, Match], store: Store | None, name: str
-) -> Standings:
-    """Rate in the order of ids, so that it doesn't matter which match was finished first; entrants don't learn."""
-    names = list(entrants)
-    log = [matches[id] for id in sorted(matches)]
-    ratings = Ratings.rebuild(log, frozen=names)
-    if store is not None:
-        store.rate(ratings)
-    table = ordered(ratings.rating(entrant, name) for entrant in names)
-    endings = Counter(match.ending for match in log)
-    return Standings(name, game, tuple(table), payoff(log), dict(sorted(endings.items())))
-
-
-def payoff(matches: Iterable[Match]) -> dict[tuple[str, str], Cell]:
-    """The mean score of `a` against `b`, or beside it where the team plays a task; rated matches only."""
-    sums: dict[tuple[str, str], list[float]] = {}
-    for match in matches:
-        if match.ending not in RATED:
-            continue
-        cooperative = any(agent.startswith(TASK) for team in match.teams for agent in team)
-        for i, (team, score) in enumerate(zip(match.teams, match.scores, strict=True)):
-            if cooperative:
-                met = {
-                    (a, b) for k, a in enumerate(team) for j, b in enumerate(team) if j != k and not a.startswith(TASK)
-                }
-            else:
-                met = {(a, b) for a in team for j, other in enumerate(match.teams) if j != i for b in other}
-            for pair in met:
-                sums.setdefault(pair, []).append(float(score))
-    return {pair: Cell(sum(scores) / len(scores), len(scores)) for pair, scores in sorted(sums.items())}
+                if suits is not None:
+                    suits(word, game)
+            except ValueError as error:
+                raise ValueError(f"entrant {who.name!r} at {label}: {error}") from error
+    return schedule
 
 
 async def run(
     config: TournamentConfig,
     agent: Callable[[str], Agent],
     store: Store | None = None,
-    tick: Callable[[int], object] | None = None,
-) -> Standings:
+    watch: Watch | None = None,
+) -> Scoreboard:
     """Play a config; `agent` makes an agent of its word, as `Cast.agent` does."""
+    games = check(config).rules
 
     def entrant(who: EntrantConfig) -> Entrant:
-        return lambda role: agent(who.seats.get(role, who.agent))
+        return lambda game, role: agent(who.word(games[game], role))
 
-    names = [who.name for who in config.entrants]
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ValueError(f"two entrants are called {twice[0]!r}: give every entrant a name of its own")
-    roles = list(make(config.game.name, **config.game.params).roles)
-    for who in config.entrants:
-        for role in who.seats:
-            if role not in roles:
-                near = difflib.get_close_matches(role, roles, 1)
-                hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(roles)}"
-                raise ValueError(f"entrant {who.name!r}: {config.game.name} has no role {role!r}: {hint}")
-    return await round_robin(
-        {who.name: entrant(who) for who in config.entrants},
-        config.game,
-        config.rounds,
-        config.seed,
-        store,
-        name=config.name,
-        paired=config.paired,
-        concurrency=config.concurrency,
-        patience=config.patience,
-        tick=tick,
+    entrants = {who.name: entrant(who) for who in config.entrants}
+    return await contest(
+        config.plan(), entrants, store, rules=config.rules, concurrency=config.concurrency, watch=watch
     )
+
+
+async def contest(
+    plan: Plan,
+    entrants: Mapping[str, Entrant],
+    store: Store | None = None,
+    *,
+    rules: Rules | None = None,
+    concurrency: int = 64,
+    watch: Watch | None = None,
+) -> Scoreboard:
+    """Play what the schedule lays out, and rate it. The plan's name is the pool, and the matches' ids begin with it.
+
+    Every match is stored as soon as it is over, and what the store has isn't played again: an interrupted tournament
+    goes on with the same call. Matches that ended as infra are tried once more, unless later rounds already depend on
+    them. An agent that fails costs a match, never the tournament.
+    """
+    if concurrency < 1:
+        raise ValueError(f"concurrency is {concurrency}: at least one match must be under way")
+    schedule, seats = Schedule(plan), _Seats(entrants, rules or Rules())
+    done: dict[str, Match] = {}
+
+    def finished(match: Match, episodes: Sequence[Episode]) -> None:
+        if store is not None:
+            store.add(match, episodes)
+        done[match.id] = match
+        if watch is not None:
+            watch(match, len(done))
+
+    for block, again in _blocks(schedule, list(store.log(plan.name)) if store else [], done):
+        await _play_all([p for p in block if p.id not in done or p.id in again], plan, seats, concurrency, finished)
+    board = scoreboard(schedule, done)
+    if store is not None:
+        store.rate(board.rated)
+    return board
+
+
+def so_far(plan: Plan, log: Iterable[Match]) -> Scoreboard:
+    """How a tournament stands by the matches in the log, which may end anywhere."""
+    schedule, done = Schedule(plan), dict[str, Match]()
+    for block, _ in _blocks(schedule, log, done):
+        if any(pairing.id not in done for pairing in block):
+            break
+    return scoreboard(schedule, done)
+
+
+def _blocks(
+    schedule: Schedule, log: Iterable[Match], done: dict[str, Match]
+) -> Iterator[tuple[list[Pairing], Collection[str]]]:
+    """The blocks of a tournament, and the ids in each that broke off and are to be tried again.
+
+    What the log has of a block is put into `done` first; whoever iterates adds the rest before asking for the next.
+    """
+    plan = schedule.plan
+    known = {match.id: match for match in log}
+    latest = max((round_of(id, plan.name) for id in known), default=-1)
+    while block := schedule.block(done):
+        done.update({pairing.id: known[pairing.id] for pairing in block if pairing.id in known})
+        final = (schedule.adaptive or plan.until > 0) and block[-1].round < latest
+        yield block, () if final else {p.id for p in block if p.id in done and done[p.id].ending == "infra"}
+        if plan.until and overall_board(schedule, done).widest <= plan.until:
+            return
+
+
+class _Seats:
+    """The agents of every entrant under the rules, each made when it first plays a game."""
+
+    def __init__(self, entrants: Mapping[str, Entrant], rules: Rules):
+        self.entrants, self.rules = entrants, rules
+        self._made: dict[tuple[str, str], dict[str, Agent]] = {}
+
+    def of(self, who: str, game: Game) -> dict[str, Agent]:
+        """By role."""
+        key = (who, str(game))
+        if key not in self._made:
+            self._made[key] = {role: Guarded(self.entrants[who](str(game), role), self.rules) for role in game.roles}
+        return self._made[key]
+
+
+async def _play_all(
+    pairings: Sequence[Pairing],
+    plan: Plan,
+    seats: _Seats,
+    concurrency: int,
+    finished: Callable[[Match, Sequence[Episode]], None],
+) -> None:
+    """Play these, up to `concurrency` at once; `finished` hears of each as it ends."""
+    waiting = iter(pairings)
+
+    async def work() -> None:
+        games = {str(game): game for game in (make(config.name, **config.params) for config in plan.games)}
+        for pairing in waiting:
+            game = games[pairing.game]
+            episodes = await _play(game, pairing, {who: seats.of(who, game) for who in pairing.met})
+            finished(together([match_of(one, game, pool=plan.name) for one in episodes], pairing.id), episodes)
+
+    await in_parallel(work, min(concurrency, len(pairings)))
+
+
+async def _play(game: Game, pairing: Pairing, agents: Mapping[str, Mapping[str, Agent]]) -> list[Episode]:
+    """The games of a pairing, up to the first that breaks off; `agents` by entrant and role.
+
+    They share the deal and no other chance: the replies of each are seeded by its own id.
+    """
+    episodes: list[Episode] = []
+    for number, seating in enumerate(pairing.seatings):
+        id = f"{pairing.id}.{number}"
+        seats = {seat: agents[who][seat.rpartition("_")[0]] for seat, who in seating.items()}
+        episode = await play(game, seats, seed=pairing.deal, id=id, stream=(id,))
+        # What an entrant's agents call themselves is their business: here they go by its name.
+        episodes.append(replace(episode, agents=dict(seating)))
+        if episode.ending == "infra":
+            break
+    return episodes

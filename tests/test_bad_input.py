@@ -214,7 +214,7 @@ def test_the_command_itself_exits_with_a_code_and_no_trace():
     assert run.stderr.startswith("error: game 'kuhn_pokre' not found: did you mean 'kuhn_poker'?")
 
 
-@pytest.mark.parametrize("word", ["rounds=0", "concurrency=0", "patience=-1"])
+@pytest.mark.parametrize("word", ["rounds=0", "concurrency=0", "rules.patience=-1"])
 def test_a_tournament_out_of_range_is_refused(capsys, word):
     line = refused(capsys, "tournament", "kuhn", word)
     assert word in line

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from arena import play
-from arena.agent import HumanAgent, LLMAgent, OracleAgent, RandomAgent, ScriptedAgent
+from arena.agent import BotAgent, HumanAgent, LLMAgent, OracleAgent, RandomAgent, ScriptedAgent
 from arena.cast import Cast
 from arena.cli import FAILED, MISUSED, main
 from arena.commands.play import show
 from arena.make import make
 from arena.store import Store
 from arena.types import Match
+from games.nim import Nim
 
 
 def test_a_word_makes_an_agent():
@@ -35,10 +36,67 @@ def test_one_model_is_loaded_once_for_all_its_roles(monkeypatch, tmp_path):
     assert (kuhn.name, kuhn.role.name, nim.role.name) == ("tiny@kuhn", "kuhn", "nim")
 
 
+class Heaps(Nim):
+    """Nim with players of its own."""
+
+    bots = {
+        "greedy": lambda game, seat: {game.legal(seat)[-1]: 1.0},
+        "shy": lambda game, seat: {"A1": 0.5, "B1": 0.5},
+    }
+
+
+def test_a_game_s_own_bot_sits_down_by_its_name(capsys):
+    lines = played(
+        capsys, "tests.test_cast:Heaps", "heaps=[1,2]", "--seat", "first=bot:greedy", "--seat", "second=bot:shy"
+    )
+    assert [line.split()[1:] for line in lines[:2]] == [["(bot:greedy):", "[B2]"], ["(bot:shy):", "[A1]"]]
+    drawn = {
+        asyncio.run(play(Heaps(), dict.fromkeys(Heaps.roles, BotAgent("shy")), seed=s)).turns[0].move for s in range(20)
+    }
+    assert drawn == {"A1", "B1"}
+    table = "name: heaps\nrounds: 4\ngame: {name: 'tests.test_cast:Heaps'}\nentrants: [{name: a, agent: 'bot:greedy'}, "
+    Path("heaps.yaml").write_text(table + "{name: b, agent: random}]\n")
+    assert main(["tournament", "heaps.yaml", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["matches"] == 4
+
+
+@pytest.mark.parametrize(
+    ("game", "word", "line"),
+    [
+        (Heaps(), "bot:gredy", "Heaps has no bot 'gredy': did you mean 'greedy'? it has greedy, shy"),
+        (Heaps(), "bot:xyz", "Heaps has no bot 'xyz': it has greedy, shy"),
+        (make("kuhn_poker"), "bot:tit_for_tat", "kuhn_poker has no bot 'tit_for_tat': it has none"),
+        (
+            make("proposer_solver"),
+            "oracle",
+            "agent 'oracle' needs a game with an oracle, which proposer_solver has not",
+        ),
+    ],
+)
+def test_a_word_that_does_not_suit_the_game_is_told_before_anything_is_loaded(game, word, line):
+    with pytest.raises(ValueError, match=r".*") as caught:
+        Cast().check(word, game)
+    assert str(caught.value).startswith(line)
+
+
+def test_an_unknown_bot_is_one_line_of_every_command(capsys):
+    assert main(["play", "kuhn_poker", "--seat", "first=bot:x", "--seat", "second=tiny@khun"]) == MISUSED
+    assert capsys.readouterr().err == "error: kuhn_poker has no bot 'x': it has none\n"
+    Path("small.yaml").write_text(TABLE)
+    assert (
+        main(["tournament", "small.yaml", "entrants=[{name: a, agent: 'bot:x'},{name: b, agent: random}]"]) == MISUSED
+    )
+    assert capsys.readouterr().err == "error: nim(heaps=[1, 2]) has no bot 'x': it has none\n"
+    assert main(["train", "train/tiny/kuhn", "seats.second.agent=bot:x"]) == MISUSED
+    assert "kuhn_poker has no bot 'x': it has none" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("word", "line"),
     [
         ("rnadom", "agent 'rnadom' not found: did you mean 'random'?"),
+        ("mtcs:40", "agent 'mtcs:40' not found: did you mean 'mcts:40'?"),
+        ("bots:shy", "agent 'bots:shy' not found: did you mean 'bot:shy'?"),
         ("tiny@khun", "role 'khun' not found: did you mean 'kuhn'?"),
         ("smollm2-135@kuhn", "model 'smollm2-135' not found: did you mean 'smollm2-135m'?"),
     ],
@@ -165,7 +223,10 @@ def test_a_tournament_is_played_rated_and_goes_on(capsys):
         (["rouns=1"], "unknown key 'rouns': command line, 'rouns=1': did you mean rounds?"),
         (["rounds=0"], "rounds is 0: command line, 'rounds=0': give a number of at least 1"),
         (["name=../up"], "name '../up' can't name a folder"),
-        (["entrants=[{name: a, agent: rnadom},{name: b, agent: random}]"], "agent 'rnadom' not found: did you mean"),
+        (
+            ["entrants=[{name: a, agent: rnadom},{name: b, agent: random}]"],
+            "entrant 'a' at nim(heaps=[1, 2]): agent 'rnadom' not found: did you mean 'random'?",
+        ),
         (["entrants=[{nam: a}]"], "unknown key 'entrants[0].nam': command line, 'entrants=[{nam: a}]': did you mean"),
         (["entrants=[]"], "nim(heaps=[1, 2]) is played by 2, but there are 0 entrants"),
     ],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from arena import config
 from arena.commands.learn import validate
 from arena.config import ConfigError
-from arena.tournament import TournamentConfig, schedule
+from arena.tournament import TournamentConfig, check
 from trainers.config import TrainConfig
 
 ROOT = Path(__file__).parent.parent
@@ -195,7 +195,7 @@ def test_every_config_that_ships_loads_and_can_run(name, tmp_path):
         assert settings.name == name.rpartition("/")[2]
     else:
         settings = config.load(TournamentConfig, name)
-        assert schedule([entrant.name for entrant in settings.entrants], settings.game, settings.rounds, settings.seed)
+        assert check(settings).expected
 
 
 # -- every knob is turned by code ----------------------------------------------------------------------------------

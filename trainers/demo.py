@@ -17,9 +17,10 @@ from arena.commands.play import show
 from arena.engines import models
 from arena.make import make
 from arena.play import play
+from arena.schedule import Plan, Schedule
 from arena.seeding import derive
 from arena.store import Store
-from arena.tournament import Entrant, round_robin, schedule
+from arena.tournament import Entrant, contest
 from arena.types import Episode
 from trainers import evaluate, report, train
 from trainers.config import TrainConfig
@@ -135,14 +136,14 @@ def measure(folder: Path, name: str, deals: int, ledger: Ledger) -> dict[str, di
 def rate(folder: Path, seed: int, rounds: int) -> dict[str, Any]:
     """Everybody against everybody at Kuhn: random, the model untrained, half trained and trained, the equilibrium."""
     policies = Policies(folder / "kuhn")
-    entrants: dict[str, Entrant] = {"random": lambda _: RandomAgent(), "equilibrium": lambda _: OracleAgent()}
+    entrants: dict[str, Entrant] = {"random": lambda *_: RandomAgent(), "equilibrium": lambda *_: OracleAgent()}
     for name, step in stages(policies.steps).items():
-        entrants[name] = lambda role, step=step: policies.agent(role, step)  # type: ignore[misc]
-    game = policies.config.game
-    pairings = len(schedule(entrants, game, rounds, seed, POOL))
-    with Store(folder / "store.db") as store, terminal.Ticker("tournament", pairings) as tick:
+        entrants[name] = lambda _, role, step=step: policies.agent(role, step)  # type: ignore[misc]
+    plan = Plan(POOL, (policies.config.game,), tuple(entrants), rounds, seed)
+    expected = Schedule(plan).expected
+    with Store(folder / "store.db") as store, terminal.Ticker("tournament", expected) as tick:
         store.start(POOL, "tournament", {"seed": seed, "rounds": rounds})
-        playing = round_robin(entrants, game, rounds, seed, store, name=POOL, concurrency=pairings, tick=tick)
+        playing = contest(plan, entrants, store, concurrency=expected, watch=lambda _, done: tick(done))
         return asyncio.run(playing).to_json()
 
 

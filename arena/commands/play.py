@@ -12,10 +12,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from arena import config, terminal
-from arena import tournament as rooms
 from arena.agent import HumanAgent
-from arena.cast import SIMPLE, Cast
-from arena.commands import Failed, print_json, run_folder, writable
+from arena.cast import Cast
+from arena.commands import Failed, print_json
 from arena.config import ConfigError
 from arena.make import make
 from arena.play import Job, play_many, seating
@@ -43,7 +42,8 @@ def play(name: str, /, *params: str, seat: SeatWords, seed: int = 0, games: int 
     params
         What the game is made with, as key=value.
     seat
-        Who plays, once for each role, as ROLE=AGENT. AGENT is random, oracle, human, MODEL@ROLE, or an exported folder.
+        Who plays, once for each role, as ROLE=AGENT. AGENT is random, oracle, human, mcts, mcts:SIMULATIONS, bot:NAME
+        (one of the game's own), MODEL@ROLE, or an exported folder.
     seed
         Deals the cards; game i of several is dealt by seed + i.
     games
@@ -58,6 +58,8 @@ def play(name: str, /, *params: str, seat: SeatWords, seed: int = 0, games: int 
     chosen = _chosen(seat)
     seating(first, dict.fromkeys(chosen, HumanAgent()))  # the seats are checked before any model is loaded
     cast = Cast()
+    for word in chosen.values():
+        cast.check(word, first)
     agents = {role: cast.agent(word) for role, word in chosen.items()}
     human = any(isinstance(agent, HumanAgent) for agent in agents.values())
     jobs = [Job(make(name, **arguments), agents, seed=seed + i, stream=(seed, i)) for i in range(games)]
@@ -104,45 +106,6 @@ def show(episode: Episode, heard: bool = False) -> None:
 
 def _rows(agents: Mapping[str, str], returns: Mapping[str, float | None]) -> list[tuple[str, str, float | str]]:
     return [(seat, agent, "" if (gain := returns[seat]) is None else gain) for seat, agent in agents.items()]
-
-
-def tournament(name: str, /, *overrides: str, folder: Path | None = None, json: bool = False) -> None:
-    """Play everybody against everybody, in every seat and on the same deals, and rate them.
-
-    The same command on the same folder resumes; with more rounds it plays only the new ones.
-
-    For example:
-
-        scrimmage tournament configs/tournament/kuhn.yaml rounds=20
-
-    Parameters
-    ----------
-    name
-        A config: a YAML file, or the name of one that comes with the package.
-    overrides
-        Changes to it, as key=value.
-    folder
-        Where it is written; runs/<name> if not given.
-    json
-        Print the standings as JSON.
-    """
-    settings = config.load(rooms.TournamentConfig, name, overrides, kind="tournament")
-    folder = folder or run_folder(settings.name)
-    names = [entrant.name for entrant in settings.entrants]
-    pairings = rooms.schedule(names, settings.game, settings.rounds, settings.seed, paired=settings.paired)
-    cast = Cast()
-    words = {word for entrant in settings.entrants for word in (entrant.agent, *entrant.seats.values())}
-    for word in sorted(words - set(SIMPLE)):
-        cast.find(word)
-    writable(folder)
-    config.claim(folder, settings, free=("rounds", "concurrency", "patience"))
-    with Store(folder / "store.db") as store, terminal.Ticker(settings.name, len(pairings)) as tick:
-        standings = asyncio.run(rooms.run(settings, cast.agent, store, tick))
-    (folder / "report.json").write_text(notation.dumps(standings.to_json(), indent=1) + "\n")
-    if json:
-        print_json(standings.to_json())
-    else:
-        terminal.out.print(standings.table())
 
 
 def replay(

@@ -1,0 +1,139 @@
+"""The verb that plays tournaments, and how their scoreboard is printed."""
+
+from __future__ import annotations
+
+import asyncio
+import json as notation
+from dataclasses import replace
+from pathlib import Path
+
+from arena import config, report_page, terminal
+from arena import tournament as rooms
+from arena.cast import Cast
+from arena.commands import print_json, run_folder, writable
+from arena.config import ConfigError
+from arena.scoreboard import Board, Scoreboard
+from arena.spectator import Spectator
+from arena.store import Store
+
+COLUMNS = ("", "agent", "elo", "95 %", "group", "points", "won", "drawn", "lost", "matches")
+
+
+def tournament(
+    name: str, /, *overrides: str, folder: Path | None = None, report: Path | None = None, json: bool = False
+) -> None:
+    """Let entrants meet on the same deals and in every seat, and tell who is better.
+
+    The same command on the same folder resumes; with more rounds it plays only the new ones. At the end report.json and
+    report.html lie in the folder; the page is one file, and needs no network.
+
+    For example:
+
+        scrimmage tournament configs/tournament/kuhn.yaml rounds=20
+
+    Parameters
+    ----------
+    name
+        A config: a YAML file, or the name of one that comes with the package.
+    overrides
+        Changes to it, as key=value.
+    folder
+        Where it is written; runs/<name> if not given.
+    report
+        Play nothing: write the page about what was played so far to this file.
+    json
+        Print the scoreboard as JSON.
+    """
+    settings = config.load(rooms.TournamentConfig, name, overrides, kind="tournament")
+    folder = folder or run_folder(settings.name)
+    if report is not None:
+        board = _again(settings, folder, report)
+    else:
+        cast = Cast()
+        schedule = rooms.check(settings, cast.check)
+        if "human" in settings.words():
+            settings = replace(settings, concurrency=1)  # one can't answer two questions at once
+        writable(folder)
+        config.claim(folder, settings, free=("rounds", "until", "concurrency", "rules"))
+        with Store(folder / "store.db") as store:
+            before = list(store.log(settings.name))
+            with Spectator(settings.name, schedule.expected, schedule.plan.entrants, before) as watch:
+                board = asyncio.run(rooms.run(settings, cast.agent, store, watch))
+            (folder / "report.json").write_text(notation.dumps(board.to_json(), indent=1) + "\n")
+            report_page.write(board, store, folder / "report.html")
+    if json:
+        print_json(board.to_json())
+    else:
+        show(board)
+        terminal.note(f"the page about it: {report or folder / 'report.html'}")
+
+
+def _again(settings: rooms.TournamentConfig, folder: Path, page: Path) -> Scoreboard:
+    """Write the page from the store alone."""
+    if not (folder / "store.db").is_file():
+        raise ConfigError(
+            "nothing was played yet", str(folder), remedy="leave --report out to play, or give its --folder"
+        )
+    store = Store.read(folder / "store.db")
+    try:
+        board = rooms.so_far(settings.plan(), store.log(settings.name))
+        report_page.write(board, store, page)
+    finally:
+        store.close()
+    return board
+
+
+def show(board: Scoreboard) -> None:
+    """The published table, each game's, and what went wrong."""
+    endings = ", ".join(f"{n} {ending}" for ending, n in board.overall.endings.items())
+    what = board.overall.game or f"{len(board.games)} games"
+    terminal.table(
+        COLUMNS,
+        _lines(board.overall),
+        title=terminal.one_line(f"{board.name}: {what}, {board.overall.matches} matches ({endings})"),
+    )
+    _against(board.overall)
+    for one in board.games if board.games[1:] else ():
+        terminal.say()
+        terminal.table(
+            COLUMNS,
+            _lines(one),
+            title=terminal.one_line(f"{one.game}: {one.matches} matches"),
+        )
+    if board.faults:
+        terminal.say()
+        terminal.table(
+            ("agent", "game", "ending", "matches", "why, the first time"),
+            [(f.agent or "nobody", f.game, f.ending, f.matches, f.reason) for f in board.faults],
+        )
+    for (agent, game), reason in board.withdrawn.items():
+        terminal.say(terminal.one_line(f"withdrawn from {game}: {agent} ({reason})"))
+    for note in board.overall.standings.notes:
+        terminal.say(terminal.one_line(note))
+
+
+def _lines(board: Board) -> list[tuple[str | int, ...]]:
+    groups = board.groups
+    return [
+        (
+            place,
+            row.agent,
+            "" if row.elo is None else f"{row.elo:+.0f}",
+            "" if row.low is None or row.high is None else f"{row.low:+.0f} to {row.high:+.0f}",
+            groups[row.agent],
+            "" if row.points is None else f"{row.points:.3f}",
+            *board.record[row.agent],
+            row.matches,
+        )
+        for place, row in enumerate(board.rows, 1)
+    ]
+
+
+def _against(board: Board) -> None:
+    """What everybody scored against everybody, who stand on top by their places."""
+    names = [row.agent for row in board.rows]
+    if board.payoff:
+        met = {pair: f"{cell.mean:+.2f}" for pair, cell in board.payoff.items()}
+        terminal.say("\nmean score of the left against the top:" if board.game else "\nmean points against the top:")
+        rows = [(i, name, *(met.get((name, other), "") for other in names)) for i, name in enumerate(names, 1)]
+        terminal.table(("", "agent", *map(str, range(1, len(names) + 1))), rows)
