@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 from arena.chat import Chat
 from arena.context import Choice, Context, CutOff, View
 from arena.engines import ContextFull, Decoding, Engine
+from arena.game import Bot, Game
 from arena.seeding import derive
 from arena.terminal import clean
 from roles import Memory, Reply, Role
@@ -210,6 +211,12 @@ class RandomAgent:
         return self.role.words(legal[derive(*context.seed, context.turn) % len(legal)])
 
 
+def drawn(context: Context, bot: Bot) -> str:
+    """A move drawn by the probabilities of a fixed player, "" if it has none; the context's seed alone decides."""
+    odds = context.plays(bot) if context.plays else {}
+    return list(odds)[draw(list(odds.values()), derive(*context.seed, context.turn))] if odds else ""
+
+
 @dataclass(frozen=True)
 class OracleAgent:
     """The game's own perfect player."""
@@ -218,10 +225,36 @@ class OracleAgent:
     role: Role = PLAYER
 
     async def act(self, context: Context) -> str:
-        odds = context.oracle() if context.oracle else {}
-        if not odds:
+        move = drawn(context, lambda game, seat: game.oracle(seat))
+        if not move:
             raise ValueError(f"agent {self.name!r} needs a game with an oracle: seat another agent here")
-        return self.role.words(list(odds)[draw(list(odds.values()), derive(*context.seed, context.turn))])
+        return self.role.words(move)
+
+    def suits(self, game: Game) -> None:
+        """Raise ValueError for a game without an oracle."""
+        if type(game).oracle is Game.oracle:
+            raise ValueError(
+                f"agent {self.name!r} needs a game with an oracle, which {game} has not: seat another agent"
+            )
+
+
+@dataclass(frozen=True)
+class BotAgent:
+    """One of the game's own fixed players, by its name in `Game.bots`."""
+
+    bot: str
+    role: Role = PLAYER
+
+    @property
+    def name(self) -> str:
+        return f"bot:{self.bot}"
+
+    async def act(self, context: Context) -> str:
+        return self.role.words(drawn(context, lambda game, seat: game.bot(self.bot)(game, seat)))
+
+    def suits(self, game: Game) -> None:
+        """Raise ValueError for a game that has no such bot."""
+        game.bot(self.bot)
 
 
 @dataclass(frozen=True)

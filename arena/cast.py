@@ -1,4 +1,4 @@
-"""Agents by a word: `random`, `oracle`, `human`, or a model with the role that it plays."""
+"""Agents by a word: one that needs no model, such as `random`, or a model with the role that it plays."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from importlib import import_module
 from pathlib import Path
 
 from arena import terminal
-from arena.agent import Agent, HumanAgent, LLMAgent, OracleAgent, RandomAgent
+from arena.agent import Agent, BotAgent, HumanAgent, LLMAgent, OracleAgent, RandomAgent
 from arena.chat import Chat
 from arena.engines import Engine
+from arena.game import Game
+from arena.search import SearchAgent
 from roles import Role, load
 
 POLICY = "policy"  # the word for the agent that learns, in a training config
@@ -20,7 +22,17 @@ SIMPLE: Mapping[str, Callable[[], Agent]] = {
     "random": RandomAgent,
     "oracle": OracleAgent,
     "human": partial(HumanAgent, show=terminal.say),
+    "mcts": SearchAgent,
 }
+SAYING: Mapping[str, Callable[[str], Agent]] = {"bot": BotAgent, "mcts": SearchAgent.of}  # by what comes before a colon
+
+
+def plain(word: str) -> Agent | None:
+    """The agent of a word that needs no model: one of SIMPLE, `bot:NAME`, `mcts:SIMULATIONS`; None for any other."""
+    kind, _, rest = word.partition(":")
+    if rest and kind in SAYING:
+        return SAYING[kind](rest)
+    return SIMPLE[word]() if word in SIMPLE else None
 
 
 class Cast:
@@ -31,13 +43,13 @@ class Cast:
         self._loaded: dict[Path, tuple[Engine, Chat]] = {}
 
     def agent(self, word: str) -> Agent:
-        """One of SIMPLE, `MODEL@ROLE`, or an exported folder, which has its role.
+        """What `plain` knows, `MODEL@ROLE`, or an exported folder, which has its role.
 
         ROLE is a name of the library or a YAML file, MODEL whatever `scrimmage model find` finds. Raises ValueError
         with the nearest match.
         """
-        if word in SIMPLE:
-            return SIMPLE[word]()
+        if (agent := plain(word)) is not None:
+            return agent
         path, role = self.find(word)
         if path not in self._loaded:
             model, tokenizer = import_module("arena.engines.models").load(path)
@@ -45,12 +57,21 @@ class Cast:
             self._loaded[path] = import_module("arena.engines.torch").TorchEngine(transformer), Chat(tokenizer)
         return LLMAgent(word, role, *self._loaded[path])
 
+    def check(self, word: str, game: Game) -> None:
+        """Raise ValueError for a word that is no agent's, or whose agent can't play `game`; no model is loaded."""
+        agent = plain(word)
+        if agent is None:
+            self.find(word)
+        elif isinstance(agent, OracleAgent | BotAgent | SearchAgent):
+            agent.suits(game)
+
     def find(self, word: str) -> tuple[Path, Role]:
         """The folder and the role of a model's word, without loading it; raises ValueError as `agent` does."""
         model, at, name = word.rpartition("@") if "@" in word else (word, "", "")
-        near = difflib.get_close_matches(word, SIMPLE, 1)
+        kind, colon, rest = word.partition(":")
+        near = difflib.get_close_matches(kind, SAYING if rest else SIMPLE, 1)
         if near and not at and not Path(model).exists():
-            raise ValueError(f"agent {word!r} not found: did you mean {near[0]!r}?")
+            raise ValueError(f"agent {word!r} not found: did you mean {near[0] + colon + rest!r}?")
         carried = Path(model) / ROLE_FILE
         role = load(name or (str(carried) if carried.is_file() else "player"))
         models = import_module("arena.engines.models")

@@ -74,7 +74,8 @@ class Context:
 
     With memory `full` there is one view that grows; with memory `turn` every turn begins a fresh one. `pending`
     messages have been heard but not yet encoded. `legal` holds the legal moves of the turn that is being asked, where
-    the game lists them, and `oracle` asks the game's perfect player; neither is part of what a policy reads.
+    the game lists them, and `plays(bot)` asks a fixed player (`arena.game.Bot`) for its probabilities over them;
+    neither is part of what a policy reads.
     """
 
     messages: list[dict[str, str]] = field(default_factory=list)
@@ -83,7 +84,7 @@ class Context:
     pending: int = field(default=0, compare=False)  # index of the first message that is not yet in tokens
     sampled: int = 0  # ids sampled over all turns: the output budget
     legal: Sequence[str] = ()
-    oracle: Callable[[], Mapping[str, float]] | None = None
+    plays: Callable[[Callable[[Any, str], Mapping[str, float]]], Mapping[str, float]] | None = None
     turn: int = 0  # replies given so far
     seed: tuple[int | str, ...] = ()  # (run seed, step, game, sample, seat): with `turn` it seeds the reply
     span: tuple[int, int] = field(default=(0, 0), compare=False)  # where the last reply lies in its view

@@ -10,7 +10,7 @@ from functools import partial
 
 from arena.agent import Agent
 from arena.context import Context, CutOff, Forfeit
-from arena.game import Game, IllegalMove
+from arena.game import Bot, Game, IllegalMove
 from arena.seeding import derive
 from arena.types import Ending, Episode, Task, Turn
 
@@ -57,14 +57,14 @@ async def play(
     """
     seats = seating(game, agents)
     game.reset(seed=seed, options={"task": task})
-    contexts = {seat: Context(seed=(*stream, seed, seat), oracle=partial(game.oracle, seat)) for seat in seats}
+    contexts = {seat: Context(seed=(*stream, seed, seat), plays=partial(_played, game, seat)) for seat in seats}
     record = _Record(seats, contexts, returns=dict.fromkeys(seats, 0.0))
     while record.fault is None and game.turn():
         await _stage(game, game.acting, record)
     if isinstance(record.fault, Forfeit):
         _give_up(game, record, str(record.fault))
     for context in contexts.values():
-        context.legal, context.oracle = (), None
+        context.legal, context.plays = (), None
     ending, reason, fault = _ending(game, record)
     names = {seat: agent.name for seat, agent in seats.items()}
     return Episode(
@@ -84,6 +84,10 @@ async def play(
         notes=dict(game.notes),
         offers=tuple(game.offers),
     )
+
+
+def _played(game: Game, seat: str, bot: Bot) -> Mapping[str, float]:
+    return bot(game, seat)
 
 
 def seating(game: Game, agents: Mapping[str, Agent]) -> dict[str, Agent]:

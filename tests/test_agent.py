@@ -292,10 +292,12 @@ def test_random_play_is_even_and_repeatable():
 
 
 def test_an_oracle_plays_the_game_s_own_odds():
-    drawn = Counter(act(OracleAgent(), Context(oracle=lambda: {"a": 0.25, "b": 0.75}, seed=(i,))) for i in range(800))
+    drawn = Counter(
+        act(OracleAgent(), Context(plays=lambda bot: {"a": 0.25, "b": 0.75}, seed=(i,))) for i in range(800)
+    )
     assert abs(drawn["[b]"] / 800 - 0.75) < 0.06
     with pytest.raises(ValueError, match="needs a game with an oracle"):
-        act(OracleAgent(), Context(oracle=dict))
+        act(OracleAgent(), Context(plays=lambda bot: {}))
 
 
 def test_a_script_is_said_word_for_word_and_ends_loudly():

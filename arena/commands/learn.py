@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from arena import config, terminal
-from arena.cast import POLICY, SIMPLE, Cast
+from arena.cast import POLICY, Cast
 from arena.commands import existing_run, print_json, reach, run_folder, writable
 from arena.config import ConfigError, nearest
 from arena.game import Game
@@ -138,7 +138,7 @@ def validate(settings: Any, folder: Path) -> None:
     for where in ("seats", "credit.role_weights", "credit.share"):
         part, _, key = where.partition(".")
         known_roles(game, getattr(settings.credit, key) if part == "credit" else settings.seats, where)
-    learning = learners(settings)
+    learning = learners(settings, game)
     empty = [name for name in game.roles if name not in settings.seats]
     if empty:
         raise ConfigError(
@@ -167,8 +167,8 @@ def known_roles(game: Game, named: Iterable[str], where: str) -> None:
             )
 
 
-def learners(settings: Any) -> dict[str, Role]:
-    """The roles of the seats where the policy sits, by name; refuses roles and agents that aren't there."""
+def learners(settings: Any, game: Game) -> dict[str, Role]:
+    """The roles of the seats where the policy sits, by name; refuses roles and agents that can't be there."""
     found = {}
     for name, seat in settings.seats.items():
         try:
@@ -177,8 +177,8 @@ def learners(settings: Any) -> dict[str, Role]:
             raise ConfigError(str(error), f"seats.{name}.role") from error
         if seat.agent == POLICY:
             found[name] = role
-        elif seat.agent not in SIMPLE:
-            Cast().find(seat.agent)
+        else:
+            Cast().check(seat.agent, game)
     return found
 
 
