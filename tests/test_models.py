@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 from gguf import GGUFWriter
+from networks import network
 
 from arena import folder
 from arena.engines import models
@@ -84,6 +85,35 @@ def test_torchs_own_random_numbers_stay_where_they_were(tmp_path):
     models.make_tiny(tmp_path / "m")
     models.load(tmp_path / "m")
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+# -- weights and config ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"intermediate_size": 96}, r"mlp.gate_proj.weight of .*made has shape \(128, 64\), by config.json \(96, 64\)"),
+        ({"vocab_size": 260}, r"model.embed_tokens.weight of .* has shape \(259, 64\), by config.json \(260, 64\)"),
+        ({"num_key_value_heads": 4}, r"k_proj.weight of .* has shape \(32, 64\), by config.json \(64, 64\)"),
+        ({"num_hidden_layers": 3}, r"has no model.layers.2.self_attn.q_proj.weight, of shape \(64, 64\)"),
+        ({"hidden_size": "wide"}, "describes no model: .*hidden_size.*expected int, got str"),
+        ({"num_attention_heads": 0}, "describes no model: "),
+    ],
+)
+def test_weights_of_another_shape_than_the_config_says_are_refused_in_one_line(tiny, changes, found):
+    """Else transformers fails deep inside loading, or draws at random what is missing."""
+    rewrite(tiny, **changes)
+    for look in (models.describe, models.load):
+        with pytest.raises(models.ModelError, match=found) as error:
+            look(tiny)
+        assert "\n" not in str(error.value)
+
+
+def test_a_head_may_only_be_missing_where_it_is_tied(tiny):
+    assert models.describe(tiny).tied
+    with pytest.raises(models.ModelError, match=r"has no lm_head\.weight, of shape \(259, 64\)"):
+        models.describe(rewrite(tiny, tie_word_embeddings=False))
 
 
 # -- the cache ---------------------------------------------------------------------------------------------------------
@@ -279,7 +309,8 @@ def test_a_template_that_forbids_or_drops_the_system_prompt_is_seen(tiny, templa
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_supported_ones_pass(tiny, architecture):
-    assert models.describe(rewrite(tiny, model_type=architecture)).architecture == architecture
+    network(architecture, dtype=torch.float32, vocab_size=259).save_pretrained(tiny)
+    assert models.describe(tiny).architecture == architecture
 
 
 def refused(path, told):

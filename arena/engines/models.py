@@ -185,11 +185,13 @@ def describe(path: Path) -> Facts:
     refuse_unsupported(path, architecture)
     if "quantization_config" in config:
         raise ModelError(f"{path} is quantised: training and exact scores need plain float weights")
+    shapes = read_shapes(path)
+    check_shapes(path, config, shapes)
     tokenizer = read_tokenizer(path)
     return Facts(
         path=path,
         architecture=architecture,
-        parameters=count_parameters(path),
+        parameters=sum(math.prod(shape) for shape in shapes.values()),
         context=int(config.get("max_position_embeddings", 2048)),
         vocabulary=int(config.get("vocab_size", 0)),
         tied=bool(config.get("tie_word_embeddings", False)),
@@ -236,13 +238,33 @@ def speaks(path: Path, roles: Iterable[Role]) -> None:
         fitted(role, chat)
 
 
-def count_parameters(path: Path) -> int:
-    """The numbers in the safetensors files of a folder, read from their headers."""
+def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shape of every tensor in the safetensors files of a folder, read from their headers."""
     files = sorted(path.glob("*.safetensors"))
     if not files:
         others = ", ".join(sorted(file.name for file in path.glob("*.bin"))) or "no weights"
         raise ModelError(f"{path} has {others}, but only safetensors are read: save it again as safetensors")
-    return sum(math.prod(entry["shape"]) for file in files for entry in header(file).values())
+    return {name: tuple(entry["shape"]) for file in files for name, entry in header(file).items()}
+
+
+def check_shapes(path: Path, config: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse weights that aren't those of the config: transformers would draw at random what is missing."""
+    from huggingface_hub.errors import StrictDataclassError
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    try:
+        with quiet(), torch.device("meta"):
+            model = AutoModelForCausalLM.from_config(AutoConfig.for_model(**config))
+    except (StrictDataclassError, ValueError, TypeError, RuntimeError, ArithmeticError, KeyError) as error:
+        raise ModelError(f"{path / 'config.json'} describes no model: {' '.join(str(error).split())}") from error
+    tied = {"lm_head.weight"} if model.config.tie_word_embeddings else set()
+    for name, tensor in model.state_dict().items():
+        wanted = tuple(tensor.shape)
+        found = shapes.get(name, shapes.get(name.removeprefix("model.")))  # some are saved without their head's prefix
+        if found is None and name not in tied:
+            raise ModelError(f"{path} has no {name}, of shape {wanted} by config.json: is a file of it missing?")
+        if found not in (None, wanted):
+            raise ModelError(f"{name} of {path} has shape {found}, by config.json {wanted}: they are of unlike models")
 
 
 def header(file: Path) -> dict[str, Any]:
