@@ -1,4 +1,7 @@
-"""Nim: take from one heap; whoever takes the last object wins, or loses in the misere game."""
+"""Nim: take from one heap; whoever takes the last object wins, or loses in the misere game.
+
+With a limit to what is taken at once it is the subtraction game.
+"""
 
 from __future__ import annotations
 
@@ -18,32 +21,41 @@ FIRST, SECOND = "first_0", "second_0"
 class Nim(Game):
     """In turn, take one object or more from one heap: `A2` takes 2 from heap A. The last object wins 1 from the other.
 
-    `misere`: the last object loses. Otherwise alike.
+    `misere`: the last object loses. `most`: no more than so many at once (0: no limit). Otherwise alike.
     """
 
     roles: Mapping[str, int] = {"first": 1, "second": 1}
     info = GameInfo(zero_sum=True, perfect_information=True)
     # Bouton 1901: the first seat wins iff the xor of the heaps isn't 0 (1 ^ 2 ^ 3 = 0, 3 ^ 4 ^ 5 = 2), misere alike
-    # unless no heap is above 1.
+    # unless no heap is above 1. With a limit the same holds of the heaps modulo most + 1 (Bouton 1901, Berlekamp,
+    # Conway and Guy 1982, ch. 4 and 13).
     designs: Mapping[str, Any] = {
         "heaps": tuple((a, b) for a in range(1, 6) for b in range(a, 6)),
         "misere": (False, True),
     }
     known: Mapping[str, float] = {"value_3_4_5": 1.0, "value_1_2_3": -1.0}
 
-    def __init__(self, heaps: Iterable[int] = (3, 4, 5), misere: bool = False):
+    def __init__(self, heaps: Iterable[int] = (3, 4, 5), misere: bool = False, most: int = 0):
         self.heaps = tuple(heaps)
-        self.misere = misere
+        self.misere, self.most = misere, most
         if len(self.heaps) > len(ascii_uppercase) or min(self.heaps, default=0) < 0 or not any(self.heaps):
             raise ValueError(f"heaps are {self.heaps}: use 1 to {len(ascii_uppercase)} heaps, one of them at least 1")
+
+        if most < 0:
+            raise ValueError(f"most is {most}: use at least 1, or 0 for no limit")
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:
         self.left = self.heaps
         return self._ask(FIRST)
 
     def legal(self, seat: str) -> tuple[str, ...]:
+        most = self.most or max(self.left)
         return tuple(
-            [f"{h}{n}" for h, heap in zip(ascii_uppercase, self.left, strict=False) for n in range(1, heap + 1)]
+            [
+                f"{h}{n}"
+                for h, heap in zip(ascii_uppercase, self.left, strict=False)
+                for n in range(1, min(heap, most) + 1)
+            ]
         )
 
     def play(self, moves: Mapping[str, Any]) -> Seats:
@@ -59,7 +71,9 @@ class Nim(Game):
 
     def _ask(self, seat: str) -> Seats:
         actions = " ".join([f"[{move}]" for move in self.legal(seat)])
-        self.tell(f"The last object {'loses' if self.misere else 'wins'}. {self.state_text()} Actions: {actions}", seat)
+        rule = f"The last object {'loses' if self.misere else 'wins'}."
+        limit = f" Take at most {self.most}." if self.most else ""
+        self.tell(f"{rule}{limit} {self.state_text()} Actions: {actions}", seat)
         return (seat,)
 
     def state_text(self) -> str:
@@ -68,7 +82,7 @@ class Nim(Game):
     def oracle(self, seat: str) -> Mapping[str, float]:
         """All moves to a lost position, equally likely; all moves where there is none."""
         moves = self.legal(seat)
-        good = [move for move in moves if lost(after(self.left, move), self.misere)] or moves
+        good = [move for move in moves if lost(after(self.left, move), self.misere, self.most)] or moves
         return {move: (move in good) / len(good) for move in moves}
 
 
@@ -78,8 +92,10 @@ def after(heaps: tuple[int, ...], move: str) -> tuple[int, ...]:
     return (*heaps[:at], heaps[at] - count, *heaps[at + 1 :])
 
 
-def lost(heaps: tuple[int, ...], misere: bool = False) -> bool:
+def lost(heaps: tuple[int, ...], misere: bool = False, most: int = 0) -> bool:
     """Whether whoever moves next loses against perfect play (Bouton 1901)."""
+    if most:
+        heaps = tuple(heap % (most + 1) for heap in heaps)
     total = reduce(xor, heaps)
     if misere and max(heaps) <= 1:
         return total == 1

@@ -1,4 +1,4 @@
-"""Tic-tac-toe: three in a row on three by three squares."""
+"""Tic-tac-toe: three in a row on three by three squares win, or lose in the misere game."""
 
 from __future__ import annotations
 
@@ -16,12 +16,19 @@ SEATS = {"X": "x_0", "O": "o_0"}
 
 
 class TicTacToe(Game):
-    """X and O take squares in turn; three in a row win 1 from the other, a full board is a draw."""
+    """X and O take squares in turn; three in a row win 1 from the other, a full board is a draw.
+
+    `misere`: three in a row lose. Otherwise alike.
+    """
 
     roles: Mapping[str, int] = {"x": 1, "o": 1}
     info = GameInfo(zero_sum=True, perfect_information=True)
-    # Perfect play draws; 5,478 boards can be reached (counted by `positions`, as in OEIS A008907 and elsewhere).
+    # Perfect play draws, in the misere game too, where X takes the middle and then answers O point by point opposite;
+    # 5,478 boards can be reached (counted by `positions`, as in OEIS A008907 and elsewhere), in either.
     known: Mapping[str, float] = {"value": 0.0, "positions": 5478}
+
+    def __init__(self, misere: bool = False):
+        self.misere = misere
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:
         self.board = EMPTY
@@ -35,13 +42,14 @@ class TicTacToe(Game):
         self.board = self.board.replace(square, mark(self.board))
         if won(self.board):
             other = SEATS[mark(self.board)]
-            self.score(**{seat: 1.0, other: -1.0})
-            return self._close(f"{seat} wins.")
+            winner, loser = (other, seat) if self.misere else (seat, other)
+            self.score(**{winner: 1.0, loser: -1.0})
+            return self._close(f"{winner} wins.")
         return self._ask() if free(self.board) else self._close("Draw.")
 
     def _ask(self) -> Seats:
         seat = SEATS[mark(self.board)]
-        self.tell(asked(self.board), seat)
+        self.tell(asked(self.board, self.misere), seat)
         return (seat,)
 
     def _close(self, result: str) -> Seats:
@@ -54,7 +62,7 @@ class TicTacToe(Game):
     def oracle(self, seat: str) -> Mapping[str, float]:
         """All moves that keep the value of the board, equally likely; any other move is a blunder."""
         squares = self.legal(seat)
-        worth = [-value(self.board.replace(square, mark(self.board))) for square in squares]
+        worth = [-value(self.board.replace(square, mark(self.board)), self.misere) for square in squares]
         best = max(worth)
         return {s: (w == best) / worth.count(best) for s, w in zip(squares, worth, strict=True)}
 
@@ -76,9 +84,11 @@ def free(board: str) -> tuple[str, ...]:
 
 
 @cache
-def asked(board: str) -> str:
+def asked(board: str, misere: bool) -> str:
     """What the seat to move hears."""
-    return f"You are {mark(board)}.\n{drawn(board)}\nActions: {' '.join(f'[{square}]' for square in free(board))}"
+    rule = " Three in a row lose." if misere else ""
+    actions = " ".join(f"[{square}]" for square in free(board))
+    return f"You are {mark(board)}.{rule}\n{drawn(board)}\nActions: {actions}"
 
 
 @cache
@@ -88,11 +98,11 @@ def won(board: str) -> bool:
 
 
 @cache
-def value(board: str) -> int:
+def value(board: str, misere: bool = False) -> int:
     """What perfect play is worth to the seat that moves next: 1, 0 or -1."""
     if won(board):
-        return -1
-    return max((-value(board.replace(square, mark(board))) for square in free(board)), default=0)
+        return 1 if misere else -1
+    return max((-value(board.replace(square, mark(board)), misere) for square in free(board)), default=0)
 
 
 def positions() -> set[str]:

@@ -1,4 +1,4 @@
-"""Nim: the rule of Bouton against plain search, normal and misere."""
+"""Nim: the rule of Bouton against plain search, normal and misere, with and without a limit."""
 
 from functools import cache
 from itertools import product
@@ -9,19 +9,39 @@ from games.nim import Nim, after, lost
 
 
 @cache
-def loses(heaps, misere):
+def loses(heaps, misere, most):
     """By search alone: whoever moves loses if every move leads to a position that doesn't."""
     if not any(heaps):
         return not misere
-    smaller = [(*heaps[:i], left, *heaps[i + 1 :]) for i, heap in enumerate(heaps) for left in range(heap)]
-    return all(not loses(next_heaps, misere) for next_heaps in smaller)
+    lowest = [max(0, heap - most) if most else 0 for heap in heaps]
+    smaller = [(*heaps[:i], left, *heaps[i + 1 :]) for i, heap in enumerate(heaps) for left in range(lowest[i], heap)]
+    return all(not loses(next_heaps, misere, most) for next_heaps in smaller)
 
 
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 5])
 @pytest.mark.parametrize("misere", [False, True])
-def test_bouton_s_rule_is_what_search_finds(misere):
-    for heaps in product(range(5), repeat=3):
+def test_bouton_s_rule_is_what_search_finds(misere, most):
+    for heaps in product(range(8 if most else 5), repeat=3):
         if any(heaps):
-            assert lost(heaps, misere) == loses(heaps, misere), heaps
+            assert lost(heaps, misere, most) == loses(heaps, misere, most), heaps
+
+
+def test_of_one_heap_multiples_of_the_limit_and_one_are_lost():
+    assert [n for n in range(1, 22) if lost((n,), most=3)] == [4, 8, 12, 16, 20]
+    assert [n for n in range(1, 22) if lost((n,), misere=True, most=3)] == [1, 5, 9, 13, 17, 21]
+
+
+def test_a_limit_is_told_and_kept():
+    game = Nim((2, 5), most=3)
+    game.reset(seed=0)
+    assert game.observe("first_0")["text"] == (
+        "The last object wins. Take at most 3. Heaps: A=2 B=5. Actions: [A1] [A2] [B1] [B2] [B3]"
+    )
+    assert {move for move, p in game.oracle("first_0").items() if p} == {"A1", "B3"}
+    game.step("B4")
+    assert game.judged
+    with pytest.raises(ValueError, match="most is -1"):
+        Nim(most=-1)
 
 
 @pytest.mark.parametrize("misere", [False, True])

@@ -1,4 +1,4 @@
-"""Tic-tac-toe: the table of all boards, the oracle, and what the seats are told."""
+"""Tic-tac-toe, normal and misere: the table of all boards, the oracle, and what the seats are told."""
 
 import random
 
@@ -7,19 +7,22 @@ import pytest
 from games.tic_tac_toe import EMPTY, TicTacToe, free, mark, positions, value, won
 
 
-def plain_minimax(squares, me, other):
-    """The value for `me`, on lists of marks and without a table: written apart from the game's own."""
+def plain_minimax(squares, me, other, line_is=-1):
+    """The value for `me`, on lists of marks and without a table: written apart from the game's own.
+
+    `line_is` is what a line of the other is worth to me: -1, or 1 in the misere game.
+    """
     lines = [(r * 3, r * 3 + 1, r * 3 + 2) for r in range(3)] + [(c, c + 3, c + 6) for c in range(3)]
     lines += [(0, 4, 8), (2, 4, 6)]
     if any(all(squares[i] == other for i in line) for line in lines):
-        return -1
+        return line_is
     empty = [i for i in range(9) if squares[i] is None]
     if not empty:
         return 0
     best = -1
     for i in empty:
         squares[i] = me
-        best = max(best, -plain_minimax(squares, other, me))
+        best = max(best, -plain_minimax(squares, other, me, line_is))
         squares[i] = None
         if best == 1:
             break
@@ -27,7 +30,7 @@ def plain_minimax(squares, me, other):
 
 
 def test_perfect_play_draws_and_5478_boards_can_be_reached():
-    assert value(EMPTY) == TicTacToe.known["value"]
+    assert value(EMPTY) == value(EMPTY, misere=True) == TicTacToe.known["value"]
     assert len(positions()) == TicTacToe.known["positions"]
 
 
@@ -36,16 +39,24 @@ def test_the_table_agrees_with_a_minimax_without_one():
     for board in rng.sample(sorted(b for b in positions() if b.count("X") + b.count("O") >= 3), 150):
         squares = [mark if mark in "XO" else None for mark in board]
         me = mark(board)
-        assert value(board) == plain_minimax(squares, me, "O" if me == "X" else "X"), board
+        other = "O" if me == "X" else "X"
+        assert value(board) == plain_minimax(squares, me, other), board
+        assert value(board, misere=True) == plain_minimax(squares, me, other, 1), board
 
 
+def test_in_the_misere_game_the_middle_draws_and_every_other_first_move_loses():
+    worth = {square: -value(EMPTY.replace(square, "X"), misere=True) for square in EMPTY}
+    assert worth == {square: 0 if square == "5" else -1 for square in EMPTY}
+
+
+@pytest.mark.parametrize("misere", [False, True])
 @pytest.mark.parametrize("seat", ["x_0", "o_0"])
-def test_the_oracle_never_loses_to_any_play(seat):
+def test_the_oracle_never_loses_to_any_play(seat, misere):
     """Every reply of the other seat, against every move that the oracle may make."""
     seen = set()
 
     def go(game_moves):
-        game = TicTacToe()
+        game = TicTacToe(misere)
         game.reset(seed=0)
         for move in game_moves:
             game.step(move)
@@ -87,15 +98,22 @@ def test_what_a_seat_hears_holds_the_whole_board():
     assert game.acting == ("o_0",)
 
 
-def test_each_of_the_eight_lines_wins():
+def test_each_of_the_eight_lines_wins_or_loses():
     for line in ((1, 2, 3), (4, 5, 6), (7, 8, 9), (1, 4, 7), (2, 5, 8), (3, 6, 9), (1, 5, 9), (3, 5, 7)):
         others = [n for n in range(1, 10) if n not in line][:2]
-        game = TicTacToe()
-        game.reset(seed=0)
-        for move in (line[0], others[0], line[1], others[1], line[2]):
-            game.step(str(move))
-        assert game.rewards == {"x_0": 1.0, "o_0": -1.0}
-        assert won(game.board)
+        for misere, gain in ((False, 1.0), (True, -1.0)):
+            game = TicTacToe(misere)
+            game.reset(seed=0)
+            for move in (line[0], others[0], line[1], others[1], line[2]):
+                game.step(str(move))
+            assert game.rewards == {"x_0": gain, "o_0": -gain}
+            assert won(game.board)
+
+
+def test_the_misere_rule_is_told():
+    game = TicTacToe(misere=True)
+    game.reset(seed=0)
+    assert game.observe("x_0")["text"].startswith("You are X. Three in a row lose.\n1 2 3\n")
 
 
 def test_a_full_board_without_a_line_is_a_draw():
