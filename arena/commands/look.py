@@ -15,6 +15,8 @@ from roles import role as library
 def games(*, json: bool = False) -> None:
     """List the built-in games.
 
+    Every verb also takes games of other libraries: openspiel:NAME, pettingzoo:NAME, textarena:ID (docs/foreign.md).
+
     For example:
 
         scrimmage games

@@ -187,24 +187,19 @@ def load(name: str, params: Mapping[str, Any]) -> Game:
 
     What it gives may be a `Worded` already, which is taken as it is, or an environment, which then speaks in numbers.
     """
-    module, colon, attribute = name.partition(":")
-    ready = {} if colon else _ready(name)
-    make = ready[name] if ready else _found(module, attribute)
-    takes = signature(make).parameters if callable(make) else {}
+    make = _maker(name)
+    takes = signature(make).parameters
     for key in params:
         if key not in takes and not any(taken.kind is Parameter.VAR_KEYWORD for taken in takes.values()):
             near = nearest(key, list(takes))
             hint = f"did you mean {near!r}?" if near else f"it takes {', '.join(takes) or 'none'}"
             raise ValueError(f"pettingzoo game {name!r} has no parameter {key!r}: {hint}")
+    build = partial(make, **params)
     try:
-        made = make(**params) if callable(make) else make
+        made = build()
         if not isinstance(made, (AECEnv, ParallelEnv)):
             raise TypeError(f"it gives {type(made).__name__}, which is neither an environment nor a game")
-        game = (
-            made
-            if isinstance(made, Game)
-            else plain(partial(make, **params) if callable(make) else partial(_apart, made))
-        )
+        game = made if isinstance(made, Game) else plain(build)
     except (TypeError, ValueError) as error:
         raise ValueError(f"pettingzoo game {name!r} with {dict(params)}: {error}") from error
     game.name, game.params = f"pettingzoo:{name}", dict(params)
@@ -213,26 +208,25 @@ def load(name: str, params: Mapping[str, Any]) -> Game:
 
 def defaults(name: str) -> dict[str, Any]:
     """The parameters of a game that have usual values."""
-    module, colon, attribute = name.partition(":")
-    make = _found(module, attribute) if colon else _ready(name)[name]
-    takes = signature(make).parameters if callable(make) else {}
+    takes = signature(_maker(name)).parameters
     return {key: taken.default for key, taken in takes.items() if taken.default is not Parameter.empty}
 
 
-def _ready(name: str) -> Mapping[str, Callable[..., Worded]]:
+def _maker(name: str) -> Callable[..., Any]:
+    """What makes the game of a name or path; ValueError with the nearest name if there is none."""
+    module, colon, attribute = name.partition(":")
+    if colon:
+        try:
+            found = getattr(import_module(module), attribute)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ValueError(f"pettingzoo game {name!r} can't be loaded: {error}") from error
+        return found if callable(found) else partial(_apart, found)
     ready: Mapping[str, Callable[..., Worded]] = import_module("arena.foreign.classic").READY  # it imports `Worded`
     if name not in ready:
         near = nearest(name, list(ready))
         hint = f"did you mean 'pettingzoo:{near}'?" if near else f"there are {', '.join(ready)}"
         raise ValueError(f"pettingzoo game {name!r} not found: {hint} (any other: 'pettingzoo:package.module:env')")
-    return ready
-
-
-def _found(module: str, attribute: str) -> Any:
-    try:
-        return getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"pettingzoo game '{module}:{attribute}' can't be loaded: {error}") from error
+    return ready[name]
 
 
 def _open(env: Callable[[], Any], seed: int) -> Table | ParallelTable:

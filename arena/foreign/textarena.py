@@ -27,8 +27,8 @@ SIZES = (2, 1, *range(3, 16))  # how many players a game is tried with, where it
 class Sitting:
     """A game of TextArena under way, without its wrappers.
 
-    `said` has what each player was told by the last step, itself included, and `player` who moves next; the rewards
-    come at the end only. A move that TextArena calls invalid, or fails on, raises `IllegalMove`.
+    `said` has what each player was told by the last step, without its own words, and `player` who moves next; the
+    rewards come at the end only. A move that TextArena calls invalid, or fails on, raises `IllegalMove`.
     """
 
     def __init__(self, make: partial[Any], players: int, seed: int):
