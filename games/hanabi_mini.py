@@ -102,7 +102,7 @@ def _discards(game: HanabiMini, seat: str) -> list[str]:
 
 
 class HanabiMini(Game):
-    """You see all cards but yours. In turn play or discard a card, or hint at all cards of one colour or rank in a hand.
+    """You see all cards but yours. In turn play or discard one, or hint at all cards of one colour or rank in a hand.
 
     Cards go on the table from 1 to 3 by colour, for 1 each; the second that doesn't fit loses all. A hint costs one
     of 3 tokens, a discard or a finished colour gives one back. Everybody has one more turn after the last draw.

@@ -32,7 +32,7 @@ CARDS = dict.fromkeys("ABCDE", 2) | {"F": 3}
 class TinyHanabi(Game):
     """Each seat gets a card of its own. The first seat moves, the second sees that and moves; a table pays both alike.
 
-    `table` is one of the suite: A to E have 2 cards, F has 3. Each seat has 3 moves in E, 2 in A to D; F has 3 and 2.
+    `table` is one of the suite: F has 3 cards, the others 2; E has 3 moves for each seat, the others 2.
     """
 
     roles: Mapping[str, int] = {"first": 1, "second": 1}
@@ -51,8 +51,7 @@ class TinyHanabi(Game):
         return (FIRST,)
 
     def legal(self, seat: str) -> tuple[str, ...]:
-        rows = rewards(self.table, 0, 0)
-        return tuple(MOVES[: len(rows) if seat == FIRST else len(rows[0])])
+        return tuple(MOVES[: len(rewards(self.table, 0, 0))])
 
     def play(self, moves: Mapping[str, Any]) -> Seats:
         ((seat, move),) = moves.items()

@@ -10,6 +10,7 @@ from games.kuhn_poker import CARDS, SEATS, KuhnPoker
 from games.leduc_poker import DECK, LeducPoker
 from games.leduc_poker import lines as leduc_lines
 from games.liars_dice import LiarsDice, ladder
+from games.tiny_hanabi import CARDS as TINY_CARDS
 from games.tiny_hanabi import MOVES, TinyHanabi, rewards
 
 pyspiel = pytest.importorskip("pyspiel")
@@ -44,17 +45,18 @@ def tiny(history, player, _):
     return history[player], "".join(MOVES[move] for move in history[2:])
 
 
-def tiny_name(table, moves):
-    rows = [row for one in range(2) for two in range(2) for row in rewards(table, one, two)]
+def tiny_name(table):
+    cards = range(TINY_CARDS[table])
+    rows = [row for one in cards for two in cards for row in rewards(table, one, two)]
     payoff = ";".join(str(int(reward)) for row in rows for reward in row)
-    return f"tiny_hanabi(num_actions={moves},num_chance=2,num_players=2,payoff={payoff})"
+    return f"tiny_hanabi(num_actions={len(rows[0])},num_chance={len(cards)},num_players=2,payoff={payoff})"
 
 
 PAIRS = [
     (KuhnPoker(), "kuhn_poker", kuhn, 2),
     (KuhnPoker(seats=3), "kuhn_poker(players=3)", kuhn, 3),
     (LiarsDice(sides=3), "liars_dice(dice_sides=3)", dice, 3),
-    *((TinyHanabi(table), tiny_name(table, 3 if table == "E" else 2), tiny, table) for table in "ABCDE"),
+    *((TinyHanabi(table), tiny_name(table), tiny, table) for table in "ABCDEF"),
     pytest.param(LiarsDice(sides=4), "liars_dice(dice_sides=4)", dice, 4, marks=pytest.mark.slow),
     pytest.param(LeducPoker(), "leduc_poker", leduc, 0, marks=pytest.mark.slow),
 ]

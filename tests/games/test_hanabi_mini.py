@@ -5,6 +5,8 @@ import statistics
 
 import pytest
 
+from arena.make import make
+from arena.testing import check_game
 from games.hanabi_mini import COLOURS, DECK, HAND, HINTS, LIVES, RANKS, Card, HanabiMini, Held, careful
 
 
@@ -181,3 +183,7 @@ def test_open_spiel_plays_the_same_game(seats):
 def test_the_deck_has_twelve_cards_in_the_proportions_of_the_big_one():
     assert len(DECK) == 12
     assert [DECK.count(Card("blue", rank)) for rank in RANKS] == [3, 2, 1]
+
+
+def test_the_game_keeps_the_contract_in_its_other_size():
+    check_game(lambda: make("hanabi_mini(seats=3)"), games=4)

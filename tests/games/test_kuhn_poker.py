@@ -4,6 +4,7 @@ import pytest
 
 from arena import solve
 from arena.make import make
+from arena.testing import check_game
 from games.kuhn_poker import KuhnPoker
 
 HIGHER = {("J", "Q"): -1, ("J", "K"): -1, ("Q", "J"): 1, ("Q", "K"): -1, ("K", "J"): 1, ("K", "Q"): 1}
@@ -122,3 +123,7 @@ def test_no_seat_of_three_gains_by_leaving_the_equilibrium_and_a_bluff_too_many_
 def test_other_numbers_of_seats_are_refused():
     with pytest.raises(ValueError, match="seats is 4: use 2 or 3"):
         KuhnPoker(seats=4)
+
+
+def test_the_game_keeps_the_contract_in_its_other_size():
+    check_game(lambda: make("kuhn_poker(seats=3)"), games=4)

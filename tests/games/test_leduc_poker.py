@@ -5,6 +5,8 @@ import math
 import pytest
 
 from arena import solve
+from arena.make import make
+from arena.testing import check_game
 from games.leduc_poker import LeducPoker, lines
 
 
@@ -76,3 +78,7 @@ def test_the_oracle_says_the_same_with_suits_and_without():
         assert with_suits.oracle(seat) == without.oracle(seat) != {}
         with_suits.step(move)
         without.step(move)
+
+
+def test_the_game_keeps_the_contract_in_its_other_size():
+    check_game(lambda: make("leduc_poker(suits=false)"), games=4)

@@ -3,6 +3,8 @@
 import pytest
 
 from arena import solve
+from arena.make import make
+from arena.testing import check_game
 from games.liars_dice import LIAR, LiarsDice, counting, true
 
 
@@ -128,3 +130,8 @@ def test_the_counting_bot_is_easy_to_beat_and_the_oracle_is_not(sides):
 def test_numbers_out_of_range_are_refused(params, message):
     with pytest.raises(ValueError, match=message):
         LiarsDice(**params)
+
+
+@pytest.mark.parametrize("label", ["liars_dice(seats=3, sides=4)", "liars_dice(dice=2)"])
+def test_the_game_keeps_the_contract_in_other_sizes(label):
+    check_game(lambda: make(label), games=4)

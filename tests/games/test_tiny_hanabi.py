@@ -3,15 +3,16 @@
 import pytest
 
 from arena.make import make
+from arena.testing import check_game
 from games.tiny_hanabi import OPTIMUM, REWARDS, TinyHanabi, rewards
 
 
 def test_the_tables_have_the_shape_of_the_suite():
     assert OPTIMUM.keys() == REWARDS.keys()
-    for table, (cards, first, second) in {**dict.fromkeys("ABCD", (2, 2, 2)), "E": (2, 3, 3), "F": (3, 3, 2)}.items():
+    for table, (cards, moves) in {**dict.fromkeys("ABCD", (2, 2)), "E": (2, 3), "F": (3, 2)}.items():
         for one in range(cards):
             for two in range(cards):
-                assert [len(row) for row in rewards(table, one, two)] == [second] * first
+                assert [len(row) for row in rewards(table, one, two)] == [moves] * moves
 
 
 def test_the_second_seat_hears_its_card_and_the_first_move_only():
@@ -40,3 +41,7 @@ def test_perfect_play_earns_ten_on_every_deal():
 def test_other_tables_are_refused():
     with pytest.raises(ValueError, match="table is 'G': use one of A, B, C, D, E, F"):
         TinyHanabi("G")
+
+
+def test_the_game_keeps_the_contract_in_its_other_size():
+    check_game(lambda: make('tiny_hanabi(table="F")'), games=4)
