@@ -56,6 +56,9 @@ class OutsideAgent:
             lines = self.said.read().decode(errors="replace").split("\n")
             raise OutsideError(next((line for line in reversed(lines) if line.strip()), "it said nothing"))
         reply: str = json.loads(answer)
+        context.stop = (
+            "legal" if self.role.reply is Reply.legal else ""
+        )  # by which rule, as an agent of ours records it
         return reply
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import struct
 import time
@@ -12,18 +13,28 @@ import numpy as np
 import pytest
 import torch
 from gguf import GGUFWriter
+from networks import network
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
+from arena import tournament
 from arena.agent import opening
+from arena.cast import Cast
 from arena.chat import Chat
 from arena.cli import main
 from arena.engines import models
-from arena.engines.transformer import ARCHITECTURES
+from arena.engines.torch import TorchEngine
+from arena.engines.transformer import ARCHITECTURES, Transformer
+from arena.make import GameConfig, make
+from arena.play import play
+from arena.store import Store
+from arena.tournament import EntrantConfig, TournamentConfig
 from roles import Memory, load
 from trainers import checkpoint, export
 from trainers.card import Card
-from trainers.config import LoraConfig
+from trainers.config import LoraConfig, RolloutConfig, SeatConfig, TrainConfig
 from trainers.learner import adapted
+from trainers.outside import outside
+from trainers.rollout import Rollout
 
 CARD = Card(base="tiny")
 ROLE = replace(load("kuhn"), memory=Memory.full)
@@ -52,6 +63,64 @@ def with_adapter(base: Path, scale: float = 0.3):
             if "lora_B" in name:
                 parameter.copy_(scale * torch.randn(parameter.shape, generator=generator))
     return model, tokenizer
+
+
+# -- O-05 --------------------------------------------------------------------------------------------------------------
+
+
+def says_five(reply: str):
+    """A model that takes square 5 almost surely, whatever it hears, its tokenizer, and how a config has it speak.
+
+    Attention and feed-forward add nothing, so the next byte depends on the last one alone: the end of a prompt, [5].
+    """
+    model = network(dtype=torch.float32, vocab_size=259, max_position_embeddings=2048)
+    words = [*b"\n[5]"]
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "o_proj" in name or "down_proj" in name:
+                weight.zero_()
+        seen = model.model.norm(model.get_input_embeddings().weight[words[:-1]])
+        head = model.get_output_embeddings().weight.mul_(0.01)
+        head[words[1:]] = 20 * torch.linalg.pinv(seen).T  # 20 nats for the byte that follows
+    return model, models.byte_tokenizer(), SeatConfig("tic_tac_toe", changes={"examples": [], "reply": reply})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reply", ["free", "legal"])
+def test_an_occupied_square_is_treated_alike_in_training_tournament_and_exported_play(base, tmp_path, reply):
+    """O-05: one policy that wants the occupied square, on all three paths; the record says which rule it met."""
+    model, tokenizer, seat = says_five(reply)
+    role, game = load(seat.role, **seat.changes), GameConfig("tic_tac_toe")
+    once = TrainConfig("ttt", game=game, seats={"x": seat, "o": seat}, rollout=RolloutConfig(deals=1, samples=1))
+    (trained,) = Rollout(once, TorchEngine(Transformer(model)), Chat(tokenizer)).play(0)
+
+    out = export.export(model, tokenizer, role, tmp_path / "out", base=base, card=CARD).path
+    entrants = [EntrantConfig(name, agent=str(out)) for name in ("one", "other")]
+    with Store(tmp_path / "store.db") as store:
+        asyncio.run(
+            tournament.run(TournamentConfig("ttt", rounds=1, game=game, entrants=entrants), Cast().agent, store)
+        )
+        matches = [store.match(match.id)[1] for match in store.log()]
+
+    async def exported():
+        async with outside(out, "exported", seed=0) as agent:
+            return await play(make("tic_tac_toe"), {"x": agent, "o": agent}, seed=0)
+
+    episodes = [trained, *(episode for episodes in matches for episode in episodes), asyncio.run(exported())]
+    assert len(episodes) == 4  # two rotations of the seats
+    for episode in episodes:
+        turns = [(turn.seat, turn.move, turn.legal, turn.reason) for turn in episode.turns]
+        assert turns[0] == ("x_0", "5", True, "")
+        if reply == "legal":
+            assert (episode.ending, episode.illegal) == ("over", False)
+            assert {turn.stop for turn in episode.turns} == {"legal"}  # drawn among the legal moves
+        else:
+            refused = trained.turns[1].reason
+            assert turns[1:] == [("o_0", "5", False, refused)] * 2
+            assert refused == "say [1] or [2] or [3] or [4] or [6] or [7] or [8] or [9]"
+            assert (episode.ending, episode.reason) == ("forfeit", trained.reason)
+            assert trained.reason == f"o_0: {refused}"
+            assert episode.returns == {"x_0": 1.0, "o_0": -1.0}
 
 
 # -- O-30 --------------------------------------------------------------------------------------------------------------
