@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import io
+import json
 import math
 import pickle
 import random
@@ -19,7 +20,9 @@ import numpy as np
 from pettingzoo.test import api_test, seed_test
 
 from arena.game import Game
-from arena.twins import Speak, twins
+from arena.pov import pov
+from arena.twins import Speak, so_far, twins
+from arena.voice import recorded
 
 Make = Callable[[], Game]
 State = tuple[Any, ...]
@@ -187,19 +190,22 @@ def check_views(make: Make, games: int, speak: Speak = say) -> None:
     """No seat sees what it mustn't know, and with perfect information every seat sees all.
 
     Each random game is played again with one draw of chance or one move changed. Wherever a seat has known the same
-    (`Game.knows`) and moved the same, it must have heard the same and have the same moves. Warns where a game of hidden
-    information doesn't declare what a seat knows.
+    (`Game.knows`) and moved the same, it must have heard the same and have the same moves, and so must its record of
+    the game (`arena.pov`). What a seat thinks, and what illegal it says, must reach no other seat at all. Warns where a
+    game of hidden information doesn't declare what a seat knows.
     """
     info = make().info
     seen: dict[Hashable, Any] = {}
     states: dict[Hashable, str] = {}
     declared = True
     for seed in range(games):
-        for game, told in twins(make(), seed, speak):
+        for game, told, turns in twins(make(), seed, speak):
             seat = game.agent_selection
             knew, heard, moved = told[seat]
             declared = declared and knew[-1] is not None
-            view = (heard, tuple(game.legal(seat)), tuple(sorted(game.oracle(seat).items())))
+            record = pov(so_far(game, seed, turns), seat)
+            view = (heard, tuple(game.legal(seat)), tuple(sorted(game.oracle(seat).items())), json.dumps(record))
+            _claim(_hashes(knew), f"knows({seat!r}) can't be hashed: {knew[-1]!r}")
             if declared:
                 known = seen.setdefault((seat, knew, moved), view)
                 _claim(
@@ -214,6 +220,8 @@ def check_views(make: Make, games: int, speak: Speak = say) -> None:
                 _claim(known == text, f"{seat} hears the same in two positions: {_difference(known, text)}")
     for seed, (game, _) in enumerate(_positions(make, games, speak)):
         _check_hidden_moves(game, seed)
+    for seed in range(games):
+        _check_records(make, seed, speak)
     if not declared and len(make().possible_agents) > 1:
         warnings.warn(f"{make()} doesn't say what a seat may know: define knows(seat) to have it checked", stacklevel=3)
 
@@ -348,6 +356,26 @@ def _check_hidden_moves(game: Game, seed: int) -> None:
         if not after.ending:
             views.add((after.agent_selection, after.observe(last)["text"], tuple(after.legal(last))))
     _claim(len(views) <= 1, f"{last} sees something of a stage that isn't complete: {sorted(views)}")
+
+
+def _hashes(thing: Any) -> bool:
+    try:
+        hash(thing)
+    except TypeError:
+        return False
+    return True
+
+
+def _check_records(make: Make, seed: int, speak: Speak) -> None:
+    """Thoughts and illegal moves of one seat change nothing in what the others hear, nor in their record."""
+    seats = make().possible_agents
+    one, others = seats[seed % len(seats)], [seat for seat in seats if seat != seats[seed % len(seats)]]
+    records = {style: recorded(make(), seed, speak, one, style) for style in ("", "thinks", "stumbles")}
+    for style, episode in records.items():
+        _claim(episode.ending != "infra", f"a game broke off: {episode.reason}")
+        for seat in others:
+            plain, other = json.dumps(pov(records[""], seat)), json.dumps(pov(episode, seat))
+            _claim(plain == other, f"{seat} sees that {one} {style}: {_difference(plain, other)}")
 
 
 @contextmanager

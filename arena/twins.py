@@ -7,17 +7,18 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any, TypeVar
 
 from arena.game import Game
+from arena.types import Episode, Turn
 
 T = TypeVar("T")
 Speak = Callable[[Game, str, random.Random], str]
 Told = dict[str, tuple[tuple[Hashable, ...], tuple[str, ...], tuple[str, ...]]]
 
 
-def twins(game: Game, seed: int, speak: Speak, count: int = 8) -> Iterator[tuple[Game, Told]]:
+def twins(game: Game, seed: int, speak: Speak, count: int = 8) -> Iterator[tuple[Game, Told, list[Turn]]]:
     """The positions of a random game, and of `count` games like it but for one draw or one move.
 
     It is always the same `game`: look at it before going on. With each position goes, by seat, what it knew, heard and
-    moved at each of its turns, the current one included.
+    moved at each of its turns, the current one included; and the turns so far, as an episode has them.
     """
     tape, said = _Tape(seed), list[str]()
     yield from _follow(game, tape, said, speak, random.Random(seed), -1)
@@ -34,23 +35,47 @@ def twins(game: Game, seed: int, speak: Speak, count: int = 8) -> Iterator[tuple
 
 def _follow(
     game: Game, tape: _Tape, said: list[str], speak: Speak, rng: random.Random, change: int
-) -> Iterator[tuple[Game, Told]]:
+) -> Iterator[tuple[Game, Told, list[Turn]]]:
     """Play the moves of `said` but for number `change`, then random ones, which are added to it."""
     game.deal(tape)
     told: Told = dict.fromkeys(game.possible_agents, ((), (), ()))
-    step = 0
+    step, turns = 0, list[Turn]()
     while seat := game.turn():
         knew, heard, moved = told[seat]
         told[seat] = ((*knew, game.knows(seat)), (*heard, game.observe(seat)["text"]), moved)
-        yield game, told
+        yield game, told, turns
         legal = game.legal(seat)
         if step >= len(said):
             said.append(speak(game, seat, rng))
         elif step == change or (legal and said[step] not in legal):
             said[step] = speak(game, seat, rng)
         told[seat] = (*told[seat][:2], (*moved, said[step]))
+        stage, text = game.stage, told[seat][1][-1]
         game.step(said[step])
+        rewards = dict(game.rewards)
+        turns.append(Turn(seat, stage, text, said[step], said[step], not game.judged, game.judged, rewards))
         step += 1
+
+
+def so_far(game: Game, seed: int, turns: list[Turn]) -> Episode:
+    """The episode of a game that is under way, with all that its seats mustn't see in it."""
+    faced = {seat: task.id for seat, task in game.faced.items()}
+    paid = {seat: {name: sum} for (seat, name), sum in game.paid.items()}
+    return Episode(
+        id=f"{seed}",
+        game=str(game),
+        seed=seed,
+        task=None,
+        agents=dict.fromkeys(game.possible_agents, "somebody"),
+        faced=faced,
+        turns=tuple(turns),
+        contexts={},
+        returns=dict.fromkeys(game.possible_agents),
+        ending="over",
+        paid=paid,
+        notes=dict(game.notes),
+        offers=tuple(game.offers),
+    )
 
 
 class _Tape(random.Random):

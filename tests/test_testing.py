@@ -11,6 +11,7 @@ import pytest
 from arena import testing
 from arena.game import Game, GameInfo, IllegalMove
 from arena.make import make, names
+from arena.pov import pov
 from arena.testing import check_game
 from games.dec_tiger import DecTiger
 from games.kuhn_poker import FIRST, SECOND, KuhnPoker
@@ -33,6 +34,10 @@ def test_every_game_of_the_house_keeps_the_contract(name):
     [
         ("dec_tiger", {"horizon": 3}),
         ("nim", {"heaps": (2, 1), "misere": True}),
+        ("nim", {"heaps": (4, 3), "most": 2}),
+        ("tic_tac_toe", {"misere": True}),
+        ("connect_four", {"rows": 4, "columns": 4}),
+        ("truel", {"accuracy": [0.2, 0.5, 0.7, 0.9]}),
         ("proposer_solver", {"solvers": 2, "held_out": 50}),
         ("rock_paper_scissors", {"rounds": 3}),
     ],
@@ -400,3 +405,51 @@ class Talk(Game):
 
 def test_a_game_of_free_text_is_checked_with_words_of_its_author():
     check_game(Talk, games=5, speak=lambda game, seat, rng: rng.choice(("yes, we can", "no", "not at all")))
+
+
+class CountsTries(Nim):
+    """Tells each seat how often the other was judged, so its illegal moves show later."""
+
+    def start(self, rng, task):
+        self.tries = 0
+        return super().start(rng, task)
+
+    def parse(self, seat, text):
+        self.tries += 1
+        return super().parse(seat, text)
+
+    def play(self, moves):
+        self.tell(f"Tries: {self.tries}.")
+        return super().play(moves)
+
+
+def test_an_illegal_move_that_shows_later_is_found():
+    with pytest.raises(AssertionError, match=r"sees that .* stumbles"):
+        testing.check_views(CountsTries, games=4)
+
+
+@pytest.mark.parametrize(
+    ("leak", "kind", "params"),
+    [
+        (lambda e: [turn.move for turn in e.turns], "rock_paper_scissors", {}),
+        (lambda e: [turn.rewards for turn in e.turns], "dec_tiger", {"horizon": 3}),
+        (lambda e: e.seed, "kuhn_poker", {}),
+        (lambda e: sum(len(turn.reply) for turn in e.turns), "nim", {}),
+        (lambda e: len(e.turns), "nim", {}),
+    ],
+    ids=["moves", "rewards", "seed", "thoughts", "tries"],
+)
+def test_a_record_for_one_seat_that_tells_of_others_is_found(monkeypatch, leak, kind, params):
+    """The moves of a stage that isn't complete, rewards, the deal, the length of thoughts, the number of tries."""
+    monkeypatch.setattr(testing, "pov", lambda episode, seat: {**pov(episode, seat), "leak": leak(episode)})
+    with pytest.raises(AssertionError, match=r"depends on something else|sees that"):
+        testing.check_views(lambda: make(kind, **params), games=4)
+
+
+def test_knowledge_that_cannot_be_compared_is_told():
+    class Lists(KuhnPoker):
+        def knows(self, seat):
+            return [self.card[seat]]
+
+    with pytest.raises(AssertionError, match=r"knows\('first_0'\) can't be hashed"):
+        testing.check_views(Lists, games=1)
