@@ -105,61 +105,73 @@ def worth(d: float, log_nu: float) -> float:
     return float((win + loss) / 4 - ((win - loss) / 2) ** 2)
 
 
-def fit(design: Design, counts_R3: Array, prior: Array | None = None, start: Array | None = None) -> Array:
-    """The most probable F + G parameters, given how often each comparison was won, drawn and lost.
+def fit(design: Design, counts_BR3: Array, prior_BP: Array, start_P: Array | None = None) -> Array:
+    """The most probable parameters, [B, P], of B tellings of how often each comparison was won, drawn and lost.
 
-    `prior` shifts the means beforehand; `start` is a first guess, which changes the time taken and not the answer.
-    Newton's steps are halved until the posterior rises enough: as it is strictly concave, they converge from anywhere.
+    `prior_BP` are the means beforehand, such as `design.prior`; `start_P` is a first guess, which changes the time and
+    not the answer. Newton's steps are halved until the posterior rises enough: as it is strictly concave, they converge
+    from anywhere. Raises ArithmeticError where numbers are too large for that.
     """
-    centre = design.prior if prior is None else prior
-    at = centre if start is None else start
-    before = math.inf
+    at = np.array(np.broadcast_to(prior_BP if start_P is None else start_P, prior_BP.shape))
+    before = np.full(len(at), math.inf)
+    left = np.arange(len(at))
     for _ in range(_STEPS):
-        gradient, curvature = _slope(design, counts_R3, centre, at)
-        step = np.linalg.solve(curvature, gradient)
-        length = float(np.abs(step).max(initial=0.0))
-        if length < _NEAR:
-            # The curvature changes by less than a factor exp(2 length) on the way, so whole steps square the error; the
-            # posterior itself is flat to the last digit here, and would refuse them.
-            if length >= before or not length:
-                return at
-            at, before = at + step, length
-            continue
-        value, size = _log_posterior(design, counts_R3, centre, at), 1.0
-        while _log_posterior(design, counts_R3, centre, at + size * step) < value + 1e-4 * size * float(
-            gradient @ step
-        ):
-            size /= 2
-        at = at + size * step
-    raise ArithmeticError(f"no maximum after {_STEPS} steps of Newton's method: counts up to {counts_R3.max():g}")
+        counts, prior, here = counts_BR3[left], prior_BP[left], at[left]
+        gradient, curvature = _slope(design, counts, prior, here)
+        step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
+        length = np.abs(step).max(axis=1, initial=0.0)
+        # The curvature changes by less than a factor exp(2 length) on a step, so whole short ones square the error. The
+        # posterior is flat to the last digit there, and can't guard them: they go on until they don't get shorter.
+        far = length >= _NEAR
+        moving = far | ((length > 0) & (length < before[left]))
+        size = moving.astype(float)
+        if far.any():
+            value, rise = _log_posterior(design, counts, prior, here), (gradient * step).sum(axis=1)
+            while True:
+                there = _log_posterior(design, counts, prior, here + size[:, None] * step)
+                short = far & (there < value + 1e-4 * size * rise)
+                if not short.any():
+                    break
+                size[short] /= 2
+        at[left], before[left] = here + size[:, None] * step, length
+        left = left[moving]
+        if not len(left):
+            return at
+    raise ArithmeticError(f"no maximum after {_STEPS} steps of Newton's method: counts up to {counts_BR3.max():g}")
 
 
-def _parts(design: Design, at: Array) -> tuple[Array, Array]:
-    """Differences and log nu by comparison."""
+def _parts(design: Design, at_BP: Array) -> tuple[Array, Array]:
+    """Differences and log nu by comparison, [B, R]."""
     known = design.x_RF.shape[1]
-    log_nu = np.where(design.draw_RG.any(axis=1), design.draw_RG @ at[known:], -np.inf)
-    return design.x_RF @ at[:known], log_nu
+    log_nu = np.where(design.draw_RG.any(axis=1), at_BP[:, known:] @ design.draw_RG.T, -np.inf)
+    return at_BP[:, :known] @ design.x_RF.T, log_nu
 
 
-def _log_posterior(design: Design, counts_R3: Array, centre: Array, at: Array) -> float:
-    chances = odds(*_parts(design, at))
-    seen = counts_R3 > 0
-    likelihood = float(counts_R3[seen] @ np.log(np.maximum(chances[seen], 1e-300)))
-    return likelihood - float(((at - centre) ** 2).sum()) / (2 * SPREAD**2)
+def _log_posterior(design: Design, counts_BR3: Array, prior_BP: Array, at_BP: Array) -> Array:
+    chances = np.maximum(odds(*_parts(design, at_BP)), 1e-300)
+    found: Array = (counts_BR3 * np.log(chances)).sum(axis=(1, 2)) - ((at_BP - prior_BP) ** 2).sum(axis=1) / (
+        2 * SPREAD**2
+    )
+    return found
 
 
-def _slope(design: Design, counts_R3: Array, centre: Array, at: Array) -> tuple[Array, Array]:
-    """The gradient of the log posterior, and its negative Hessian."""
-    chances = odds(*_parts(design, at))
-    n = counts_R3.sum(axis=1)
-    win, draw, loss = chances.T
+def _slope(design: Design, counts_BR3: Array, prior_BP: Array, at_BP: Array) -> tuple[Array, Array]:
+    """The gradient of the log posterior [B, P], and its negative Hessian [B, P, P]."""
+    win, draw, loss = np.moveaxis(odds(*_parts(design, at_BP)), -1, 0)
+    n = counts_BR3.sum(axis=2)
     lead = (win - loss) / 2
     x, e = design.x_RF, design.draw_RG
-    by_d = (counts_R3[:, WON] - counts_R3[:, LOST]) / 2 - n * lead
-    by_nu = counts_R3[:, DRAWN] - n * draw
-    gradient = np.concatenate([x.T @ by_d, e.T @ by_nu]) - (at - centre) / SPREAD**2
-    xx = x.T @ (x * (n * ((win + loss) / 4 - lead**2))[:, None])
-    xe = x.T @ (e * (-n * lead * draw)[:, None])
-    ee = e.T @ (e * (n * draw * (1 - draw))[:, None])
-    curvature = np.block([[xx, xe], [xe.T, ee]]) + np.eye(len(at)) / SPREAD**2
+    by_d = (counts_BR3[..., WON] - counts_BR3[..., LOST]) / 2 - n * lead
+    by_nu = counts_BR3[..., DRAWN] - n * draw
+    gradient = np.concatenate([by_d @ x, by_nu @ e], axis=1) - (at_BP - prior_BP) / SPREAD**2
+    xx = _weighed(x, n * ((win + loss) / 4 - lead**2), x)
+    xe = _weighed(x, -n * lead * draw, e)
+    ee = _weighed(e, n * draw * (1 - draw), e)
+    curvature = np.block([[xx, xe], [xe.transpose(0, 2, 1), ee]]) + np.eye(at_BP.shape[1]) / SPREAD**2
     return gradient, curvature
+
+
+def _weighed(left: Array, weights_BR: Array, right: Array) -> Array:
+    """Products left.T @ diag(weights) @ right, [B, ...]."""
+    found: Array = (left.T * weights_BR[:, None, :]) @ right
+    return found

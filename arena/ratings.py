@@ -6,6 +6,7 @@ import difflib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Real
 from statistics import NormalDist
 from typing import NamedTuple
@@ -21,6 +22,7 @@ TAU = SIGMA / 100  # how much skill may drift between two matches
 DRAW_FLOOR = 0.01
 TASK = "task:"  # agents of this prefix are tasks: the opponent of a cooperative team; they don't learn
 
+_TWO_BETA_2 = 2.0 * BETA * BETA
 _ROOT_2, _ROOT_2_PI = math.sqrt(2), math.sqrt(2 * math.pi)
 _quantile = NormalDist().inv_cdf
 
@@ -79,11 +81,12 @@ def _truncate(t: float, e: float, drawn: bool) -> tuple[float, float]:
     """
     if not drawn:
         x = t - e
-        p = _cdf(x)
+        p = 0.5 * math.erfc(-x / _ROOT_2)  # written out, as are the bounds of w: a long log spends its time here
         if p < 1e-300:
             return -x, 1.0
-        v = _pdf(x) / p
-        return v, min(max(v * (v + x), 0.0), 1.0)
+        v = math.exp(-0.5 * x * x) / _ROOT_2_PI / p
+        w = v * (v + x)
+        return v, 0.0 if w < 0.0 else 1.0 if w > 1.0 else w
     high, low = e - abs(t), -e - abs(t)
     p = _cdf(high) - _cdf(low)
     if p < 1e-300 or e < 1e-9:
@@ -109,6 +112,26 @@ def rate_pair(
     won = [(m + s * s * n * shift, s * math.sqrt(1 - s * s * n * n * shrink)) for m, s, n in first]
     lost = [(m - s * s * n * shift, s * math.sqrt(1 - s * s * n * n * shrink)) for m, s, n in second]
     return won, lost
+
+
+def rate_duel(
+    mu: float, sigma: float, nu: float, tau: float, drawn: bool, margin: float
+) -> tuple[float, float, float, float]:
+    """(mu, sigma) of the winner and (nu, tau) of the loser, or of two who drew, after a match of one against one.
+
+    It is `rate_pair` written out, operation by operation, as nearly all matches of a long log are duels; `margin` is
+    that of two performances.
+    """
+    won, lost = sigma * sigma, tau * tau
+    c = math.sqrt(won + lost + _TWO_BETA_2)
+    v, w = _truncate((mu - nu) / c, margin / c, drawn)
+    shift, shrink = v / c, w / (c * c)
+    return (
+        mu + won * shift,
+        sigma * math.sqrt(1 - won * shrink),
+        nu - lost * shift,
+        tau * math.sqrt(1 - lost * shrink),
+    )
 
 
 def _v_win(t: float, e: float) -> float:
@@ -166,6 +189,9 @@ def forecast(first: Rating, second: Rating, draw_probability: float = 0.0) -> Fo
 Key = tuple[str, str, str, str]  # pool, game, agent, role; the overall list of a pool has game "" and role ""
 
 
+_NEW = (MU, SIGMA, 0)
+
+
 class Ratings:
     """Ratings as a pure function of the match log: the same matches in the same order give the same numbers.
 
@@ -177,7 +203,7 @@ class Ratings:
 
     def __init__(self, frozen: Collection[str] = (), draws: Mapping[str, float] | None = None):
         for game, probability in (draws or {}).items():
-            if not 0 <= probability < 1:
+            if not (probability >= 0 and (probability + 1) / 2 < 1):  # just below 1 this rounds to a margin of infinity
                 raise ValueError(f"draw probability of {game!r} is {probability}: it must be at least 0 and below 1")
         self.frozen = frozenset(frozen)
         self.draws = dict(draws or {})
@@ -213,6 +239,9 @@ class Ratings:
         self._seen.add(match.id)
         drawn, compared = self._ties.get((match.pool, match.game), (0, 0))
         self._ties[match.pool, match.game] = drawn + ties, compared + len(order) - 1
+        if len(order) == 2 and len(match.teams[0]) == len(match.teams[1]) == 1:
+            self._rate_duel(match, order, draw_probability)
+            return True
         overall = [[(match.pool, "", agent, "") for agent in team] for team in match.teams]
         self._rate(overall, order, draw_probability)
         roles = match.roles or tuple(("",) * len(team) for team in match.teams)
@@ -220,6 +249,24 @@ class Ratings:
         keys = [[(match.pool, match.game, *seat) for seat in zip(team, told, strict=True)] for team, told in seats]
         self._rate(keys, order, draw_probability)
         return True
+
+    def _rate_duel(self, match: Match, order: Sequence[int], draw_probability: float) -> None:
+        """What `_rate` would do to both lists, without the lists of teams."""
+        best, other = (0, 1) if order[0] <= order[1] else (1, 0)
+        winner, loser = match.teams[best][0], match.teams[other][0]
+        role, against = (match.roles[best][0], match.roles[other][0]) if match.roles else ("", "")
+        drift, drift_of_loser = self._drift(winner), self._drift(loser)
+        drawn, limit = order[0] == order[1], margin(draw_probability)
+        pool, ratings = match.pool, self._ratings
+        for one, two in (
+            ((pool, "", winner, ""), (pool, "", loser, "")),
+            ((pool, match.game, winner, role), (pool, match.game, loser, against)),
+        ):
+            mu, sigma, n = ratings.get(one, _NEW)
+            nu, tau, k = ratings.get(two, _NEW)
+            sigma, tau = math.hypot(sigma, drift), math.hypot(tau, drift_of_loser)
+            mu, sigma, nu, tau = rate_duel(mu, sigma, nu, tau, drawn, limit)
+            ratings[one], ratings[two] = (mu, sigma, n + 1), (nu, tau, k + 1)
 
     def _rate(self, keys: Sequence[Sequence[Key]], places: Sequence[int], draw_probability: float) -> None:
         members = [{key: team.count(key) for key in team} if len(team) > 1 else {team[0]: 1} for team in keys]
@@ -237,9 +284,11 @@ class Ratings:
                 self._ratings[key] = (mu, sigma, self._ratings[key][2] + 1 if key in self._ratings else 1)
 
     def _player(self, key: Key, seats: int) -> Player:
-        mu, sigma, _ = self._ratings.get(key, (MU, SIGMA, 0))
-        learns = key[2] not in self.frozen and not key[2].startswith(TASK)
-        return Player(mu, math.hypot(sigma, TAU) if learns else sigma, seats)
+        mu, sigma, _ = self._ratings.get(key, _NEW)
+        return Player(mu, math.hypot(sigma, self._drift(key[2])), seats)
+
+    def _drift(self, agent: str) -> float:
+        return 0.0 if agent in self.frozen or agent.startswith(TASK) else TAU
 
     def draw_probability(self, game: str, pool: str = "main") -> float:
         """The share of draws so far, with ten matches at the usual 0.1 counted in beforehand; at least 0.01."""
@@ -250,7 +299,7 @@ class Ratings:
 
     def rating(self, agent: str, pool: str = "main", game: str = "", role: str = "") -> Rating:
         """One agent's rating over all games, or at one role of one game; the prior if it has not been rated."""
-        return Rating(agent, *self._ratings.get((pool, game, agent, role), (MU, SIGMA, 0)))
+        return Rating(agent, *self._ratings.get((pool, game, agent, role), _NEW))
 
     def table(self, pool: str = "main", game: str = "", role: str = "", *, tasks: bool = False) -> list[Rating]:
         """The list of a pool, or of one role of one game in it, best `low` first; the tasks in it only if asked for."""
@@ -274,6 +323,8 @@ def ordered(ratings: Iterable[Rating], *, tasks: bool = False) -> list[Rating]:
 
 def contest(teams: Sequence[Sequence[str]]) -> bool:
     """Whether it rates anybody: at least two teams, and no agent in more than one of them."""
+    if len(teams) == 2:
+        return not set(teams[0]).intersection(teams[1])
     members = [agent for team in teams for agent in set(team)]
     return len(teams) > 1 and len(members) == len(set(members))
 
@@ -283,9 +334,23 @@ def places(match: Match) -> list[int]:
 
     Sums of rewards carry rounding errors: what agrees to 9 decimals is equal.
     """
+    if len(match.scores) == 2:
+        first, second = match.scores
+        if abs(first - second) > 2e-9:  # they are equal to no 9 decimals, and rounding takes its time
+            return [0, 1] if first > second else [1, 0]
     scores = [round(float(score), 9) for score in match.scores]
     ranks = sorted(set(scores), reverse=True)
     return [ranks.index(score) for score in scores]
+
+
+def _finite(score: object) -> bool:
+    """Whether it is a real number that a float can hold."""
+    if isinstance(score, bool) or not isinstance(score, Real):
+        return False
+    try:
+        return math.isfinite(score)
+    except OverflowError:
+        return False
 
 
 def check(match: Match) -> None:
@@ -294,7 +359,7 @@ def check(match: Match) -> None:
         near = difflib.get_close_matches(str(match.ending), ENDINGS, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"allowed are {', '.join(ENDINGS)}"
         raise ValueError(f"match {match.id!r} has ending {match.ending!r}: {hint}")
-    for part in (match.id, match.game, *(agent for team in match.teams for agent in team)):
+    for part in (match.id, match.game, *chain.from_iterable(match.teams)):
         if not isinstance(part, str) or not part:
             raise ValueError(f"match {match.id!r}: id, game and agents must be names, not {part!r}")
     if not all(match.teams):
@@ -306,7 +371,8 @@ def check(match: Match) -> None:
     if len(match.scores) != len(match.teams):
         raise ValueError(f"match {match.id!r} has {len(match.teams)} teams but {len(match.scores)} scores")
     for score in match.scores:
-        if isinstance(score, bool) or not isinstance(score, Real) or not math.isfinite(score):
+        # Most scores are floats, and to ask whether one is a number of any other kind takes longer than to rate it.
+        if not (math.isfinite(score) if type(score) is float else _finite(score)):
             raise ValueError(
                 f"match {match.id!r} has the score {score!r}: give every team a finite number, the higher the better, "
                 "equal ones for a draw; a match that can't be scored has ending 'infra'"

@@ -34,6 +34,7 @@ from arena.types import Match
 Array = npt.NDArray[np.float64]
 
 ELO = 400 / math.log(10)  # Elo points of one unit of strength: 400 make odds of 10 to 1
+_CELLS = 2_000_000  # the most numbers that samples fitted at once may take in one array
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,8 @@ class Standings:
         table = Table(title=Text(one_line(title)) if title else None, title_justify="left", box=None)
         columns = _columns(self)
         for column in columns:
-            side = "left" if column.heading in ("agent", "group") else "right"
-            table.add_column(Text(column.heading), justify=side, overflow="fold")
+            words = column.heading in ("agent", "group")
+            table.add_column(Text(column.heading), justify="left" if words else "right", overflow="fold")
         for row in self.rows:
             table.add_row(*(Text(column.cell(row)) for column in columns))
         return table
@@ -171,13 +172,16 @@ def _stand(counted: Tally, names: list[str], level: float, power: float, samples
     games = sorted({comparison.game for comparison in comparisons})
     drawn = sorted({c.game for c, row in zip(comparisons, counts, strict=True) if row[DRAWN]})
     form = design(comparisons, names, drawn)
-    best = fit(form, counts)
+    best = fit(form, counts[None], form.prior[None])[0]
     rng = np.random.default_rng(seed)
     weighed = counted.weigh(rng, samples)
+    doubt = counted.doubt(rng, samples)
     # Beside the weights of the matches, each sample draws the centre of its prior from the prior (Newton and others
     # 2021, "Weighted Bayesian bootstrap"): what the matches are silent about stays as unsure as it was beforehand.
     centres = form.prior + SPREAD * rng.standard_normal((samples, len(best)))
-    sampled = np.array([fit(form, w, centre, best) for w, centre in zip(weighed, centres, strict=True)])
+    at_once = max(1, _CELLS // max(form.x_RF.size, 1))
+    parts = [slice(i, i + at_once) for i in range(0, samples, at_once)]
+    sampled = np.concatenate([fit(form, weighed[part] + doubt[part], centres[part], best) for part in parts])
 
     islands = _islands(comparisons, names)
     strengths = dict(zip(names, _centred(best[None], names, islands)[0].tolist(), strict=True))
