@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint bench bench-arena bench-rollout bench-vllm bench-update bench-trl
+.PHONY: help setup demo test test-fast lint bench bench-arena bench-rollout bench-vllm bench-update bench-trl bench-learning
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## make .venv with the pinned versions, once
 	@echo "$(BIN)/scrimmage is ready"
@@ -61,6 +61,9 @@ bench-update: setup  ## one whole training step, ours alone
 
 bench-trl: setup .venv-trl/.installed  ## one whole training step, beside TRL
 	@$(call measured,update,--peers trl)
+
+bench-learning: setup  ## the demo's trainings over three seeds; about an hour, and the same command goes on
+	@$(BIN)/python bench/learning.py
 
 # The three packages that go again are built for another torch, and vLLM would import them.
 .venv-vllm/.installed:
