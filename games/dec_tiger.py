@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import cache
 
-from arena.game import Game, GameInfo, Seats
-from arena.types import Task
+from arena.dec_pomdp import DecPomdp, tabulate
+from games._tabular import TabularGame
 
 ACTIONS = ("listen", "left", "right")
 DOORS = ("left", "right")
 OTHER = {"left": "right", "right": "left"}
-AGENTS = ("agent_0", "agent_1")
 HEARS = 0.85  # probability that a listener hears the tiger behind the right door, if both listen
 # Best team return by horizon: Nair et al. 2003 posed the problem; values as listed at masplan.org.
-OPTIMUM = {1: -2.0, 2: -4.0, 3: 5.190812, 4: 4.802755, 5: 7.026451}
+OPTIMUM = {1: -2.0, 2: -4.0, 3: 5.190812, 4: 4.802755, 5: 7.026451, 6: 10.381625}
 
 
-class DecTiger(Game):
+class DecTiger(TabularGame):
     """A tiger is behind one door. For `horizon` steps both agents at once listen or open a door; both get the reward.
 
     Listening costs 2 together. If both listen, each hears the tiger's side, right with probability 0.85, independently;
@@ -26,67 +24,41 @@ class DecTiger(Game):
     """
 
     roles: Mapping[str, int] = {"agent": 2}
+    hidden, senses = "tiger", "heard"
+    optima, solved = OPTIMUM, 5
 
     def __init__(self, horizon: int = 2):
-        if horizon < 1:
-            raise ValueError(f"horizon is {horizon}: use at least 1")
-        self.horizon = horizon
-        self.info = GameInfo(
-            cooperative=True,
-            simultaneous=True,
-            chance=True,
-            par=OPTIMUM.get(horizon),
-            max_stages=horizon + 1,
-            forfeit=-101.0,
-        )
-        self.known = {"optimum": OPTIMUM[horizon]} if horizon in OPTIMUM else {}
+        self.lay(model(), horizon)
 
-    def start(self, rng: random.Random, task: Task | None) -> Seats:
-        self.tiger = rng.choice(DOORS)
-        self.past: dict[str, list[tuple[str, str]]] = {seat: [] for seat in AGENTS}
-        return self._ask()
+    @property
+    def tiger(self) -> str:
+        """The door that it is behind."""
+        return self.state
 
-    def legal(self, seat: str) -> tuple[str, ...]:
-        return ACTIONS
+    def sense(self, action: int) -> Sequence[str]:
+        """The tables' own odds, drawn seat by seat: a seed goes on giving the game that it gave before the tables."""
+        right = (HEARS, 1 - HEARS) if action == 0 else (0.5, 0.5)
+        return [self.rng.choices((self.state, OTHER[self.state]), right)[0] for _ in self._seats]
 
-    def play(self, moves: Mapping[str, Any]) -> Seats:
-        one, two = moves[AGENTS[0]], moves[AGENTS[1]]
-        team = reward(self.tiger, one, two)
-        self.score(**dict.fromkeys(AGENTS, team))
-        if len(self.past[AGENTS[0]]) + 1 == self.horizon:
-            self.tell(f"The tiger was {self.tiger}. Moves: {one}, {two}. Last reward: {team:.0f}.")
-            return ()
-        both = one == two == "listen"
-        if not both:
-            self.tiger = self.rng.choice(DOORS)
-        right = (HEARS, 1 - HEARS) if both else (0.5, 0.5)
-        for seat in AGENTS:
-            (heard,) = self.rng.choices((self.tiger, OTHER[self.tiger]), right)
-            self.past[seat].append((moves[seat], heard))
-        return self._ask()
 
-    def _ask(self) -> Seats:
-        actions = " ".join(f"[{action}]" for action in ACTIONS)
-        for seat in AGENTS:
-            past = ", ".join(f"{move} (heard {heard})" for move, heard in self.past[seat]) or "none"
-            step = len(self.past[seat]) + 1
-            self.tell(f"Step {step} of {self.horizon}. You so far: {past}. Actions: {actions}", seat)
-        return AGENTS
+@cache
+def model() -> DecPomdp:
+    """The tables."""
+    return tabulate(
+        DOORS,
+        [ACTIONS] * 2,
+        [DOORS] * 2,
+        start=dict.fromkeys(DOORS, 0.5),
+        move=lambda tiger, moves: {tiger: 1.0} if moves == ("listen", "listen") else dict.fromkeys(DOORS, 0.5),
+        sense=lambda moves, tiger: [heard(tiger, moves)] * 2,
+        pay=lambda tiger, moves, after: reward(tiger, *moves),
+    )
 
-    def knows(self, seat: str) -> tuple[tuple[str, str], ...]:
-        return tuple(self.past[seat])
 
-    def state_text(self) -> str:
-        return f"Tiger: {self.tiger}. " + " ".join(f"{seat}: {self.past[seat]}." for seat in AGENTS)
-
-    def oracle(self, seat: str) -> Mapping[str, float]:
-        """The optimum up to horizon 3: listen, and in step 3 open the other door if a tiger was heard twice at one."""
-        if self.horizon > 3:
-            return {}
-        heard = [side for _, side in self.past[seat]]
-        sure = len(heard) == 2 and heard[0] == heard[1]
-        best = OTHER[heard[0]] if sure else "listen"
-        return {action: float(action == best) for action in ACTIONS}
+def heard(tiger: str, moves: Sequence[str]) -> Mapping[str, float]:
+    """The odds of hearing the tiger at each door."""
+    right = HEARS if set(moves) == {"listen"} else 0.5
+    return {tiger: right, OTHER[tiger]: 1 - right}
 
 
 def reward(tiger: str, one: str, two: str) -> float:

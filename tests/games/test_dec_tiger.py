@@ -1,7 +1,12 @@
 """The decentralised tiger: its rewards, what is heard, and who hears it."""
 
+import hashlib
+
 import pytest
 
+from arena import solve
+from arena.dec_pomdp import value
+from arena.testing import transcript
 from games.dec_tiger import DecTiger, reward
 
 
@@ -71,8 +76,28 @@ def test_a_seat_hears_its_own_past_and_nothing_of_the_other():
 def test_horizons_without_a_known_optimum_have_no_par_and_long_ones_no_oracle():
     assert DecTiger(3).info.par == 5.190812
     assert DecTiger(9).info.par is None
-    game = DecTiger(4)
+    game = DecTiger(6)
     game.reset(seed=0)
     assert game.oracle("agent_0") == {}
     with pytest.raises(ValueError, match="horizon is 0"):
         DecTiger(0)
+
+
+def test_the_games_of_all_seeds_are_those_from_before_there_were_tables():
+    """To the last byte, for runs and records go on from them: the digest was taken of the game without tables."""
+    games = [transcript(DecTiger(3), seed) for seed in range(50)]
+    assert hashlib.sha256(repr(games).encode()).hexdigest()[:16] == "c0ad3c483c8f9023"
+
+
+def test_what_is_drawn_seat_by_seat_has_the_odds_of_the_tables():
+    game = DecTiger(2)
+    tree = solve.tree(game)
+
+    def lean(known):
+        return (0.6, 0.3, 0.1) if "none" in known.heard[-1] else (0.2, 0.5, 0.3)
+
+    def act(agent, history):
+        return (0.2, 0.5, 0.3) if history else (0.6, 0.3, 0.1)
+
+    found = solve.values(tree, {known: lean(known) for known in tree.information})
+    assert found["agent_0"] == pytest.approx(value(game.model, 2, act))
