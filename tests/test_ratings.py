@@ -273,7 +273,72 @@ def test_the_order_in_which_a_match_lists_its_teams_does_not_matter(scores, rng)
 
 
 def test_a_rating_that_read_the_order_of_listing_would_be_seen(monkeypatch):
-    monkeypatch.setattr(room, "rate_pair", lambda a, b, drawn, p: rate_pair(a, b, False, p))  # a draw won by the first
+    duel_of = room.rate_duel
+    monkeypatch.setattr(room, "rate_duel", lambda *at: duel_of(*at[:4], False, at[5]))  # a draw is won by the first
     draw = match("x", ("a",), ("b",), scores=(0, 0))
     swapped = replace(draw, teams=(("b",), ("a",)))
     assert Ratings.rebuild([draw]).rating("a").mu != Ratings.rebuild([swapped]).rating("a").mu
+
+
+# -- the fast way is the plain way ---------------------------------------------------------------------------------
+
+
+class Plain(Ratings):
+    """Rates a duel as it does any other match."""
+
+    def _rate_duel(self, match, order, draw_probability):
+        roles = match.roles or (("",), ("",))
+        for game, told in (("", (("",), ("",))), (match.game, roles)):
+            keys = [[(match.pool, game, a, role)] for (a,), (role,) in zip(match.teams, told, strict=True)]
+            self._rate(keys, order, draw_probability)
+
+
+@settings(max_examples=300, deadline=None)
+@given(players, players, st.booleans(), st.sampled_from([1e-6, 0.01, 0.1, 0.5, 0.99]))
+def test_a_duel_is_rated_as_two_teams_of_one_to_the_last_bit(a, b, drawn, p):
+    ((mu, sigma),), ((nu, tau),) = rate_pair([a], [b], drawn, p)
+    assert room.rate_duel(a.mu, a.sigma, b.mu, b.sigma, drawn, margin(p)) == (mu, sigma, nu, tau)
+
+
+@pytest.mark.parametrize("frozen", [(), ("a",)])
+def test_a_log_of_duels_is_rated_as_any_other_to_the_last_bit(frozen):
+    one_list = [replace(each, roles=()) for each in log(60, seed=4)]
+    task = [match(f"t{i}", ("a",), ("task:x",), scores=(i % 3, 1)) for i in range(9)]
+    for matches in (log(400, seed=5), one_list, task):
+        fast, plain = Ratings.rebuild(matches, frozen), Plain.rebuild(matches, frozen)
+        assert fast.lists() == plain.lists() != []
+        for where in fast.lists():
+            assert fast.table(*where, tasks=True) == plain.table(*where, tasks=True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(-1e3, 1e3), st.sampled_from([0.0, 1e-12, 4e-10, 6e-10, 1e-9, 1.9e-9, 2e-9, 2.1e-9, 1.0]))
+def test_two_places_are_those_of_the_scores_to_nine_decimals(score, gap):
+    rounded = [round(score, 9), round(score + gap, 9)]
+    want = [0, 0] if rounded[0] == rounded[1] else [1, 0] if rounded[0] < rounded[1] else [0, 1]
+    assert room.places(match(1, ("a",), ("b",), scores=(score, score + gap))) == want
+
+
+absurd = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(10**300), 10**300))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(absurd, min_size=2, max_size=4), st.integers(1, 30))
+def test_any_finite_scores_give_finite_ratings(scores, repeats):
+    agents = "abcd"[: len(scores)]
+    games = [match(i, *((agent,) for agent in agents), scores=scores) for i in range(repeats)]
+    for rating in Ratings.rebuild(games).table():
+        assert math.isfinite(rating.mu)
+        assert 0 < rating.sigma < 10
+
+
+@pytest.mark.parametrize("score", [10**400, -(10**400), math.nan, 1j, "1"])
+def test_a_score_that_no_float_holds_is_refused_in_one_line(score):
+    with pytest.raises(ValueError, match="has the score"):
+        Ratings().add(match(1, ("a",), ("b",), scores=(score, 0.0)))
+
+
+@pytest.mark.parametrize("p", [1 - 2**-53, math.nan, -0.1])
+def test_a_draw_probability_that_leaves_no_margin_is_refused(p):
+    with pytest.raises(ValueError, match="at least 0 and below 1"):
+        Ratings(draws={"g": p})

@@ -7,6 +7,7 @@ import pytest
 
 from arena import ratings as room
 from arena.ratings import MU, Player, Rating, Ratings, forecast, rate_many, rate_pair
+from arena.standings import Standings
 from arena.store import Store
 from arena.types import Match
 
@@ -145,3 +146,55 @@ def test_list_profile_store_and_rebuild_agree_and_the_absent_stay_as_they_were(t
         assert store.ratings() == ratings.table()
         assert Ratings.rebuild(store.log()).table() == ratings.table()
     assert [ratings.rating(rating.agent) for rating in ratings.table()] == ratings.table()
+
+
+def test_standings_table_row_and_export_agree_and_the_absent_keep_the_strength_they_had():
+    """O-52: two who have not met the others play on; what is shown of the others, intervals too, is what it was."""
+    before = [match(f"0{i}", "C", "D", scores=(i % 3, 1)) for i in range(9)]
+    games = [match(f"1{i}", "A", "B", scores=(1, i % 2)) for i in range(5)]
+    alone, standings = Standings.of(before, samples=50), Standings.of([*games, *before], samples=50)
+    for agent in "CD":
+        assert standings.row(agent).elo == pytest.approx(alone.row(agent).elo, abs=1e-9)
+        assert standings.row(agent).matches == alone.row(agent).matches
+    columns = [[str(cell) for cell in column._cells] for column in standings.table().columns]
+    for i, told in enumerate(standings.to_json()["rows"]):
+        row = standings.row(told["agent"])
+        assert row == standings.rows[i]
+        assert told == {**told, "elo": row.elo, "low": row.low, "high": row.high, "points": row.points}
+        shown = [column[i] for column in columns]
+        assert shown[0] == row.agent
+        assert shown[2:5] == [f"{value:+.0f}" for value in (row.elo, row.low, row.high)]
+
+
+@pytest.mark.parametrize("label", WRONG)
+def test_standings_take_no_label_for_a_draw_either(label):
+    """O-35: the batch fit refuses what the ratings refuse."""
+    with pytest.raises(ValueError, match="finite number"):
+        Standings.of([match("1", "player_0", "player_1", scores=(label, 0.0))], samples=2)
+
+
+def test_standings_read_places_that_do_not_come_sorted():
+    """O-36: A, B, C with places 3, 1, 2, in any order of listing."""
+    score = {"A": -3, "B": -1, "C": -2}
+    found = [
+        Standings.of([match("1", *order, scores=[score[agent] for agent in order])], samples=20).to_json()
+        for order in ("ABC", "ACB", "BAC", "BCA", "CAB", "CBA")
+    ]
+    assert [row["agent"] for row in found[0]["rows"]] == ["B", "C", "A"]
+    assert all(other == found[0] for other in found)
+
+
+def test_standings_survive_an_upset_after_ten_thousand_wins():
+    """O-33: one bad match neither breaks the fit nor turns the order."""
+    log = [match(f"{i}", "a", "b", scores=(1, 0)) for i in range(10_000)] + [match("upset", "b", "a", scores=(1, 0))]
+    standings = Standings.of(log, samples=50)
+    assert [row.agent for row in standings.rows] == ["a", "b"]
+    assert all(math.isfinite(x) for row in standings.rows for x in (row.elo, row.low, row.high))
+
+
+def test_tied_winners_stand_equal_and_above_the_third():
+    """O-34: places 0, 0, 1, 2, 3 in the batch fit."""
+    standings = Standings.of([match("1", *"abcde", scores=[0, 0, -1, -2, -3])], samples=20)
+    elo = {row.agent: row.elo for row in standings.rows}
+    assert elo["a"] == pytest.approx(elo["b"], abs=1e-9)
+    assert elo["b"] > elo["c"] > elo["d"] > elo["e"]
