@@ -34,7 +34,7 @@ class Truel(Game):
         self.roles = dict.fromkeys(ROLES[: len(self.accuracy)], 1)
         # Who survives: the first fires into the air (Kilgour and Brams 1997, "The truel"); by hand in the test.
         survive = (25 / 63, 8 / 21, 2 / 9) if self.accuracy == THIRDS else ()
-        self.known = dict(zip(ROLES, survive, strict=False))
+        self.known = {f"survival_{role}": chance for role, chance in zip(ROLES, survive, strict=False)}
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:
         self.left: Left = tuple(range(len(self.accuracy)))

@@ -7,12 +7,13 @@ from pathlib import Path
 from arena import doctor as rooms
 from arena import new, terminal
 from arena.commands import Failed, print_json, reach
+from arena.library import page, seats
 from arena.make import make
 from arena.make import names as game_names
 from roles import role as library
 
 
-def games(*, json: bool = False) -> None:
+def games(*, json: bool = False, markdown: bool = False) -> None:
     """List the built-in games.
 
     Every verb also takes games of other libraries: openspiel:NAME, pettingzoo:NAME, textarena:ID (docs/foreign.md).
@@ -25,15 +26,22 @@ def games(*, json: bool = False) -> None:
     ----------
     json
         Print JSON.
+    markdown
+        Print all there is to know of them, as the page docs/library.md has it.
     """
+    if markdown:
+        terminal.say(page())
+        return
     found = {name: make(name) for name in game_names()}
     if json:
-        print_json([{"game": name, "roles": dict(game.roles), **vars(game.info)} for name, game in found.items()])
+        print_json(
+            [
+                {"game": name, "roles": dict(game.roles), **vars(game.info), "bots": list(game.bots)}
+                for name, game in found.items()
+            ]
+        )
         return
-    rows = [
-        (name, ", ".join(f"{role} x{n}" if n > 1 else role for role, n in game.roles.items()), summary(game.__doc__))
-        for name, game in found.items()
-    ]
+    rows = [(name, seats(game), summary(game.__doc__)) for name, game in found.items()]
     terminal.table(("game", "roles", "rules"), rows)
 
 

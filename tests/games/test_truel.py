@@ -163,7 +163,7 @@ def test_the_oracles_survive_as_often_as_is_known():
         returns = asyncio.run(play(game, agents, seed=seed)).returns
         won[max(returns, key=returns.get)] += 1
     for role, chance in game.known.items():
-        assert won[f"{role}_0"] / 1500 == pytest.approx(chance, abs=0.04)
+        assert won[f"{role.removeprefix('survival_')}_0"] / 1500 == pytest.approx(chance, abs=0.04)
 
 
 @pytest.mark.parametrize("accuracy", [(), (0.5,), (0.5, 0.0), (0.5, 1.5), (0.5,) * 7])
