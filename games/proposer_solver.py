@@ -32,22 +32,22 @@ def held_out(count: int = 200, seed: int = 7, low: int = 10, high: int = 99) -> 
     return tuple(chosen)
 
 
-async def accuracy(agent: Callable[..., Agent], count: int = 200, low: int = 10, high: int = 99) -> dict[str, float]:
-    """The share of right answers to the `count` sums of `held_out` when the solver takes its likeliest tokens.
+async def accuracy(agent: Callable[..., Agent], game: ProposerSolver) -> dict[str, float]:
+    """The share of right answers to the sums that `game` holds out, when the solver takes its likeliest tokens.
 
-    `agent(role, temperature=)` makes the player of a role.
+    `agent(role, temperature=)` makes the player of a role. Raises ValueError where no sum is held out.
     """
+    if not game.held_out:
+        raise ValueError("no sum is held out to measure with: set game.params.held_out=200")
     solver = agent("solver", temperature=0.0)
 
     async def right(a: int, b: int) -> bool:
         context = Context()
         context.hear(f"{a} + {b} = ")
-        context.legal = _answers(low, high)  # for solvers that reply with legal moves only
+        context.legal = _answers(game.low, game.high)  # for solvers that reply with legal moves only
         return solver.role.move(await solver.act(context)) == str(a + b)
 
-    return {
-        "accuracy": sum(await asyncio.gather(*(right(*pair) for pair in held_out(count, low=low, high=high)))) / count
-    }
+    return {"accuracy": sum(await asyncio.gather(*(right(a, b) for a, b in game.held_out))) / len(game.held_out)}
 
 
 class ProposerSolver(Game):
@@ -71,7 +71,8 @@ class ProposerSolver(Game):
         self.solvers = tuple(f"solver_{i}" for i in range(solvers))
         self.low, self.high = low, high
         pairs = _held_out(held_out, low=low, high=high) if isinstance(held_out, int) else held_out
-        self.excluded = frozenset(pair for a, b in pairs for pair in ((a, b), (b, a)))
+        self.held_out: tuple[Pair, ...] = tuple((a, b) for a, b in pairs)
+        self.excluded = frozenset(pair for a, b in self.held_out for pair in ((a, b), (b, a)))
         self.digits = sorted({str(a)[0] for a in range(low, high + 1)})
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:

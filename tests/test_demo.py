@@ -13,7 +13,6 @@ import pytest
 from arena import terminal, tournament
 from arena.config import ConfigError
 from arena.context import Context
-from games import proposer_solver
 from trainers import demo, evaluate, export, outside, train
 from trainers.demo import DemoConfig
 
@@ -48,7 +47,7 @@ rollout: {deals: 8, samples: 1}
 credit: {estimator: grpo, share: [proposer], role_weights: {proposer: 0.3}}
 loss: {kind: reinforce, normalisation: sequence}
 optim: {lr: 3e-3, lr_end: 3e-3}
-probe: {evaluate: "test_demo:small_sums"}
+probe: {evaluate: "games.proposer_solver:accuracy"}
 """
 CONTROL = """
 base: sums.yaml
@@ -56,10 +55,6 @@ name: sums_uniform
 seats:
   proposer: {agent: random}
 """
-
-
-async def small_sums(agent: Any) -> dict[str, float]:
-    return await proposer_solver.accuracy(agent, 2, 10, 12)
 
 
 @pytest.fixture(scope="module")

@@ -166,7 +166,7 @@ class LoraConfig:
 @dataclass(frozen=True)
 class ProbeConfig:
     """Measured beside training: `exploitability` every step where the tree is small, `evaluate` every `every` steps
-    (0: never) with the function "module:function" of the game."""
+    (0: never) with the game's "module:function", an async function of (role, temperature=) -> agent and the game."""
 
     exploitability: bool = False
     every: int = 0

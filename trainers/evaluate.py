@@ -120,7 +120,7 @@ async def measure(policies: Policies, step: int, tree: Tree | None, deals: int) 
         row.setdefault(name, {})["sampled"] = await sampled(policies, step, opponent, deals)
     if config.probe.evaluate:
         module, _, name = config.probe.evaluate.partition(":")
-        row |= await getattr(import_module(module), name)(partial(rollout.agent, policy=named(step)))
+        row |= await getattr(import_module(module), name)(partial(rollout.agent, policy=named(step)), rollout.game)
     return row
 
 

@@ -225,7 +225,7 @@ class Training:
                 table = asyncio.run(probe.strategy(self.tree, agents, canonical=True))
                 found |= probe.summary(self.tree, table)
         if self.evaluate is not None and due:
-            found |= asyncio.run(self.evaluate(self.rollout.agent))
+            found |= asyncio.run(self.evaluate(self.rollout.agent, self.rollout.game))
         return found
 
     @staticmethod

@@ -1,9 +1,12 @@
 """A proposer and its solvers: the grammar, who is asked, and what is paid."""
 
+import asyncio
+
 import pytest
 
+from arena.agent import PLAYER
 from arena.types import Task
-from games.proposer_solver import ProposerSolver, held_out
+from games.proposer_solver import ProposerSolver, accuracy, held_out
 
 
 def posed(digit, **params):
@@ -128,3 +131,40 @@ def test_a_task_with_operands_gives_their_digit_and_one_without_is_refused():
 def test_sizes_that_cannot_be_played_are_refused(params):
     with pytest.raises(ValueError, match="use"):
         ProposerSolver(**params)
+
+
+# -- measuring -----------------------------------------------------------------------------------------------------
+
+
+class Adder:
+    """Solves the sums of `known` operands and hears what it is asked."""
+
+    role = PLAYER
+
+    def __init__(self, known):
+        self.known, self.asked = known, []
+
+    async def act(self, context):
+        a, b = context.messages[-1]["content"].removesuffix(" = ").split(" + ")
+        self.asked.append((int(a), int(b)))
+        return f"[{int(a) + int(b)}]" if int(a) in self.known else "[0]"
+
+
+def measured(known, **params):
+    adder = Adder(known)
+    game = ProposerSolver(**params)
+    found = asyncio.run(accuracy(lambda role, temperature: adder, game))
+    return found["accuracy"], adder.asked
+
+
+def test_accuracy_is_of_the_very_sums_that_the_game_holds_out():
+    """Those of another set may have been trained on."""
+    assert measured({47}, held_out=[(47, 12), (80, 33)]) == (0.5, [(47, 12), (80, 33)])
+    share, asked = measured(range(1000), low=100, high=120, held_out=5)
+    assert share == 1.0
+    assert asked == list(held_out(5, low=100, high=120))
+
+
+def test_accuracy_without_a_held_out_sum_is_refused():
+    with pytest.raises(ValueError, match=r"set game\.params\.held_out=200"):
+        measured({47})
