@@ -29,6 +29,7 @@ EQUALS_DRAW = math.log(2 / 9)  # log nu beforehand: of equals one match in ten i
 
 _STEPS = 200
 _NEAR = 0.01  # steps of strengths below which Newton's method needs no guard
+_LAST = 1e-15  # a step of strengths that changes none of them
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ def fit(design: Design, counts_BR3: Array, prior_BP: Array, start_P: Array | Non
         # The curvature changes by less than a factor exp(2 length) on a step, so whole short ones square the error. The
         # posterior is flat to the last digit there, and can't guard them: they go on until they don't get shorter.
         far = length >= _NEAR
-        moving = far | ((length > 0) & (length < before[left]))
+        # A strength that is 0 by symmetry would shrink for ever: below the last digit of the others nothing moves.
+        moving = far | ((length > _LAST) & (length < before[left]))
         size = moving.astype(float)
         if far.any():
             value, rise = _log_posterior(design, counts, prior, here), (gradient * step).sum(axis=1)

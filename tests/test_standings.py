@@ -94,6 +94,13 @@ def test_who_has_won_everything_is_far_ahead_and_finite():
     assert 300 < standings.row("a").elo < 1500
 
 
+def test_a_strength_that_is_nought_by_symmetry_is_found():
+    """Its steps shrink for ever, since a nought has no last digit."""
+    standings = few([*series("a", "b", 2), *series("b", "c", 2), *series("a", "c", 2)])
+    assert standings.row("b").elo == pytest.approx(0, abs=1e-9)
+    assert standings.row("a").elo == pytest.approx(-standings.row("c").elo)
+
+
 def test_the_strengths_are_found_from_any_start():
     from arena.fit import design, fit
     from arena.tally import tally
