@@ -13,10 +13,6 @@ from roles import Role
 OUTCOMES = ("infra", "forfeit")
 
 
-class Broken(Exception):
-    """What an agent did instead of replying, where the rules call it infra: the match rates nobody."""
-
-
 @dataclass(frozen=True)
 class Rules:
     """What becomes of an entrant that doesn't reply as it should: `infra` rates nobody, `forfeit` loses the game.
@@ -60,7 +56,7 @@ class Guarded:
         return self.agent.role
 
     async def act(self, context: Context) -> str:
-        """The agent's reply; raises `Forfeit` or `Broken`, as the rules say, with what it did instead."""
+        """The agent's reply. Raises `Forfeit` where the rules say so, else the error itself, which makes it infra."""
         rules = self.rules
         clock = asyncio.timeout(rules.patience or None)
         try:
@@ -70,14 +66,12 @@ class Guarded:
             raise
         except Exception as error:
             if isinstance(error, TimeoutError) and clock.expired():
-                raise _verdict(rules.hang, f"no reply within {rules.patience:g} s") from error
-            raise _verdict(rules.crash, f"{type(error).__name__}: {error}") from error
-        if not isinstance(reply, str):
-            raise _verdict(rules.crash, f"replied with {type(reply).__name__}: a reply is text")
-        if len(reply) > rules.longest:
-            raise _verdict(rules.flood, f"replied {len(reply)} characters, {rules.longest} are allowed")
+                late = f"no reply within {rules.patience:g} s"
+                raise (Forfeit(late) if rules.hang == "forfeit" else TimeoutError(late)) from error
+            if rules.crash == "forfeit":
+                raise Forfeit(f"{type(error).__name__}: {error}") from error
+            raise
+        if isinstance(reply, str) and len(reply) > rules.longest:
+            flood = f"replied {len(reply)} characters, {rules.longest} are allowed"
+            raise Forfeit(flood) if rules.flood == "forfeit" else ValueError(flood)
         return reply
-
-
-def _verdict(outcome: str, reason: str) -> Exception:
-    return Forfeit(reason) if outcome == "forfeit" else Broken(reason)

@@ -205,9 +205,8 @@ def _episode(episode: Episode) -> str:
     turns = "".join(_turn(turn, names) for turn in episode.turns[:TURNS])
     left = len(episode.turns) - TURNS
     more = f"<p>and {left} more turns</p>" if left > 0 else ""
-    returns = ", ".join(
-        f"{text(seat)} {'nothing' if gain is None else f'{gain:g}'}" for seat, gain in episode.returns.items()
-    )
+    gains = {seat: "unscored" if gain is None else f"{gain:g}" for seat, gain in episode.returns.items()}
+    returns = ", ".join(f"{text(seat)} {gain}" for seat, gain in gains.items())
     reason = f" ({text(short(episode.reason))})" if episode.reason else ""
     return f'<div class="game"><p>{text(episode.ending)}{reason}: {returns}</p>{turns}{more}</div>'
 

@@ -17,6 +17,7 @@ from arena.spectator import Spectator
 from arena.store import Store
 
 COLUMNS = ("", "agent", "elo", "95 %", "group", "points", "won", "drawn", "lost", "matches")
+WIDEST = 8  # entrants whose pay-offs fit on a terminal
 
 
 def tournament(
@@ -130,9 +131,9 @@ def _lines(board: Board) -> list[tuple[str | int, ...]]:
 
 
 def _against(board: Board) -> None:
-    """What everybody scored against everybody, who stand on top by their places."""
+    """What everybody scored against everybody, who stand on top by their places; a larger table is for the page."""
     names = [row.agent for row in board.rows]
-    if board.payoff:
+    if board.payoff and len(names) <= WIDEST:
         met = {pair: f"{cell.mean:+.2f}" for pair, cell in board.payoff.items()}
         terminal.say("\nmean score of the left against the top:" if board.game else "\nmean points against the top:")
         rows = [(i, name, *(met.get((name, other), "") for other in names)) for i, name in enumerate(names, 1)]
