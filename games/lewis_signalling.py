@@ -9,7 +9,7 @@ from typing import Any
 from arena.game import Game, GameInfo, Seats
 from arena.types import Task
 
-STATES = ("red", "green", "blue", "white", "black", "yellow", "brown", "pink")
+STATES = ("blue", "pink", "gold", "gray", "rose", "lime", "teal", "ruby")  # of one length: none is easier to say
 WORDS = ("ba", "ko", "mi", "ze", "tu", "la", "no", "ri")
 SENDER, RECEIVER = SEATS = "sender_0", "receiver_0"
 

@@ -17,13 +17,13 @@ def test_it_keeps_the_contract(states, words):
 
 
 def test_both_are_paid_if_the_state_is_named():
-    for named in ("red", "green", "blue"):
+    for named in ("blue", "pink", "gold"):
         game = LewisSignalling()
         game.reset(seed=0)
         state = game.state
         assert game.observe(SENDER)["text"] == f"State: {state}. Actions: [ba] [ko] [mi]"
         game.step("ko")
-        assert game.observe(RECEIVER)["text"] == "Word: ko. Actions: [red] [green] [blue]"
+        assert game.observe(RECEIVER)["text"] == "Word: ko. Actions: [blue] [pink] [gold]"
         game.step(named)
         assert game.rewards == dict.fromkeys((SENDER, RECEIVER), float(named == state))
         assert game.observe(SENDER)["text"] == f"The state was {state}, the word ko, the answer {named}."
