@@ -56,6 +56,23 @@ def test_nobody_gains_by_leaving_an_equilibrium(game, value):
     assert all(sum(row) == pytest.approx(1, abs=1e-12) for row in policy.values())
 
 
+class Biased(Pennies):
+    """A draw that nobody sees turns the table round three times in four."""
+
+    def start(self, rng, task):
+        (sign,) = rng.choices((1, -1), (1, 3))
+        self.table = tuple(tuple(sign * pay for pay in row) for row in ((2, -1), (-1, 1)))
+        return super().start(rng, task)
+
+
+def test_unlike_chances_weigh_what_they_are_worth():
+    """On average the table is half of its opposite, so the value is minus half of 1/5, by the same mixture."""
+    tree = solve.tree(Biased())
+    policy = equilibrium(tree)
+    assert [list(row) for row in policy.values()] == [pytest.approx([0.4, 0.6])] * 2
+    assert solve.values(tree, policy)["first_0"] == pytest.approx(-0.1, abs=1e-12)
+
+
 def test_the_second_seat_of_kuhn_poker_has_one_equilibrium_only():
     policy = equilibrium(solve.tree(KuhnPoker()))
     second = {k.heard[-1].split(". Actions")[0]: row[1] for k, row in policy.items() if k.seat == "second_0"}

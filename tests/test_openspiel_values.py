@@ -93,3 +93,8 @@ def random_rows(tree, rng):
     for known in tree.information:
         row = [rng.random() ** 3 for _ in known.legal]
         yield tuple(p / sum(row) for p in row)
+
+
+def test_the_default_table_of_tiny_hanabi_is_theirs():
+    payoff = pyspiel.load_game("tiny_hanabi").get_parameters()["payoff"]
+    assert tiny_name("E") == f"tiny_hanabi(num_actions=3,num_chance=2,num_players=2,payoff={payoff})"

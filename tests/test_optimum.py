@@ -39,9 +39,28 @@ class Relay(Game):
         return ()
 
 
+class Twice(Game):
+    """Two seats at once say a digit, then another; they earn 1 if all four are 1."""
+
+    roles = {"agent": 2}
+    info = GameInfo(cooperative=True, simultaneous=True)
+
+    def start(self, rng, task):
+        self.said = ""
+        return "agent_0", "agent_1"
+
+    def legal(self, seat):
+        return "0", "1"
+
+    def play(self, moves):
+        self.said += "".join(moves.values())
+        self.score(**dict.fromkeys(moves, float(self.said == "1111")))
+        return tuple(moves) if self.stage == 1 else ()
+
+
 @pytest.mark.parametrize(
     ("game", "value"),
-    [*((TinyHanabi(table), value) for table, value in OPTIMUM.items()), (DecTiger(2), -4), (Relay(), 1)],
+    [*((TinyHanabi(table), value) for table, value in OPTIMUM.items()), (DecTiger(2), -4), (Relay(), 1), (Twice(), 1)],
 )
 def test_the_team_reaches_its_known_optimum(game, value):
     tree = solve.tree(game)
