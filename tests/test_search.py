@@ -130,41 +130,45 @@ def test_a_simultaneous_stage_is_searched_before_anybody_has_moved():
         assert search(game, "watcher_0", past=(), simulations=100, seed=0) == seen
 
 
-class Matching(Game):
-    """Three friends meet where two of them go; each likes another place: general sum, one after another."""
+class Trust(Game):
+    """In turn, three take or pass it on. If the first takes, all have 1; if another does, it alone has 2.
+
+    If all pass, they have 2, 2.5 and 3.
+    """
 
     roles = {"friend": 3}
     info = GameInfo(perfect_information=True)
 
     def start(self, rng, task):
-        self.gone = []
+        self.passed = 0
         return self._ask()
 
     def _ask(self):
-        seat = f"friend_{len(self.gone)}"
-        self.tell(f"Gone to: {self.gone}", seat)
-        return (seat,)
+        self.tell(f"Passed: {self.passed}.", f"friend_{self.passed}")
+        return (f"friend_{self.passed}",)
 
     def legal(self, seat):
-        return "a", "b", "c"
+        return "take", "pass"
 
     def play(self, moves):
-        self.gone += moves.values()
-        if len(self.gone) < 3:
-            return self._ask()
-        for i, place in enumerate(self.gone):
-            self.score(**{f"friend_{i}": (self.gone.count(place) > 1) * (2.0 if place == "abc"[i] else 1.0)})
-        return ()
+        ((seat, move),) = moves.items()
+        if move == "take":
+            self.score(**dict.fromkeys(self.possible_agents, 1.0) if not self.passed else {seat: 2.0})
+            return ()
+        self.passed += 1
+        if self.passed == 3:
+            self.score(friend_0=2.0, friend_1=2.5, friend_2=3.0)
+            return ()
+        return self._ask()
 
     def state_text(self):
-        return str(self.gone)
+        return str(self.passed)
 
 
 def test_every_seat_looks_after_itself_where_the_sum_is_not_zero():
-    """Backwards: the last joins the first or the second; so the second goes to its own place, and so does the first."""
-    assert best(after(Matching(), "a b")) in ("a", "b")
-    assert best(after(Matching(), "c b")) == "c"
-    assert best(after(Matching(), "b")) == "b"
+    """The last gains by passing, so the second does, and so the first: none of them wants to harm another."""
+    for moves in ("", "pass", "pass pass"):
+        assert best(after(Trust(), moves)) == "pass"
 
 
 def test_a_team_is_searched_as_one_that_has_one_interest():
@@ -177,7 +181,7 @@ def test_chance_to_come_is_not_known():
     """The coin that will be tossed is another one in each simulation, so its side can't be learned beforehand."""
 
     class Toss(Game):
-        """Take 0.4 for sure, or 1 if the coin that falls next shows heads."""
+        """Take 0.6 for sure, or 1 if the coin that falls next shows heads."""
 
         roles = {"player": 1}
         info = GameInfo(chance=True, perfect_information=True)
@@ -190,8 +194,8 @@ def test_chance_to_come_is_not_known():
             return "sure", "toss"
 
         def play(self, moves):
-            heads = self.rng.random() < 0.1
-            self.score(player_0=0.4 if moves["player_0"] == "sure" else float(heads))
+            heads = self.rng.random() < 0.3
+            self.score(player_0=0.6 if moves["player_0"] == "sure" else float(heads))
             return ()
 
         def state_text(self):
