@@ -131,7 +131,7 @@ def test_a_simultaneous_stage_is_searched_before_anybody_has_moved():
 
 
 class Trust(Game):
-    """In turn, three take or pass it on. If the first takes, all have 1; if another does, it alone has 1.
+    """In turn, three take or pass it on. If the first takes, all have 1; if another does, it has 1 and the first half.
 
     If all pass, they have 2, 2.5 and 3.
     """
@@ -153,7 +153,7 @@ class Trust(Game):
     def play(self, moves):
         ((seat, move),) = moves.items()
         if move == "take":
-            self.score(**dict.fromkeys(self.possible_agents if not self.passed else [seat], 1.0))
+            self.score(**{"friend_0": 0.5, seat: 1.0} if self.passed else dict.fromkeys(self.possible_agents, 1.0))
             return ()
         self.passed += 1
         if self.passed == 3:
