@@ -14,7 +14,7 @@ from arena.types import Task
 
 SEATS = FIRST, SECOND = "first_0", "second_0"
 MOVES = "abc"
-# By game the rewards for the second seat's moves, a row for each first card, second card and first move in this order.
+# By table a row for each first card, second card and first move, in this order: the rewards by second move, X for 10.
 # E is the matrix game of Foerster et al. 2019, "Bayesian action decoder"; A to F are the suite of Sokota et al. 2021,
 # "Solving common-payoff games with approximate policy iteration" (github.com/ssokota/tiny-hanabi).
 REWARDS = {
