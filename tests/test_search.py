@@ -131,12 +131,9 @@ def test_a_simultaneous_stage_is_searched_before_anybody_has_moved():
 
 
 class Trust(Game):
-    """In turn, three take or pass it on. If the first takes, all have 1; if another does, it has 1 and the first half.
+    """In turn, two take or pass it on. If the first takes, both have 1; if the second does, it has 1; else 2 and 3."""
 
-    If all pass, they have 2, 2.5 and 3.
-    """
-
-    roles = {"friend": 3}
+    roles = {"friend": 2}
     info = GameInfo(perfect_information=True)
 
     def start(self, rng, task):
@@ -151,13 +148,12 @@ class Trust(Game):
         return "take", "pass"
 
     def play(self, moves):
-        ((seat, move),) = moves.items()
-        if move == "take":
-            self.score(**{"friend_0": 0.5, seat: 1.0} if self.passed else dict.fromkeys(self.possible_agents, 1.0))
+        if "take" in moves.values():
+            self.score(friend_0=0.0 if self.passed else 1.0, friend_1=1.0)
             return ()
         self.passed += 1
-        if self.passed == 3:
-            self.score(friend_0=2.0, friend_1=2.5, friend_2=3.0)
+        if self.passed == 2:
+            self.score(friend_0=2.0, friend_1=3.0)
             return ()
         return self._ask()
 
@@ -166,8 +162,8 @@ class Trust(Game):
 
 
 def test_every_seat_looks_after_itself_where_the_sum_is_not_zero():
-    """The last gains by passing, so the second does, and so the first: none of them wants to harm another."""
-    for moves in ("", "pass", "pass pass"):
+    """The second gains by passing, so the first does too: nobody wants to harm another."""
+    for moves in ("", "pass"):
         assert best(after(Trust(), moves)) == "pass"
 
 
