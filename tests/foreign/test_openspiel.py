@@ -228,6 +228,7 @@ def test_one_game_has_one_label_however_it_is_written():
     assert type(make("openspiel:sheriff", item_penalty=1).params["item_penalty"]) is float
 
 
+@pytest.mark.slow
 def test_without_the_package_one_line_names_the_extra():
     """O-54: nothing of it is imported before it is asked for."""
     code = (

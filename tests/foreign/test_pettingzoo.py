@@ -354,6 +354,7 @@ def test_roles_must_name_every_agent():
         Worded(Survival, told, draws, roles={"lone": ["red"]})
 
 
+@pytest.mark.slow
 def test_without_a_package_one_line_names_the_extra():
     """O-54: rlcard is imported when its game is asked for, and not before."""
     code = (

@@ -109,6 +109,7 @@ BY_PYTHON = {  # f-strings that only Python 3.12 reads
 UNIMPORTABLE = {"BabyAiText", "UsedCar"}
 
 
+@pytest.mark.slow
 def test_games_that_reach_for_the_network_are_all_refused():
     """By the source: whoever names nltk's or OpenRouter's services in a game's rules downloads or asks on use."""
     import textarena as package
@@ -236,6 +237,7 @@ def test_parameters_reach_the_game_and_its_label():
     assert make("textarena:Snake-v0", players=4).roles == {"first": 1, "second": 1, "third": 1, "fourth": 1}
 
 
+@pytest.mark.slow
 def test_without_the_package_one_line_names_the_extra():
     """O-54."""
     code = (
