@@ -35,7 +35,7 @@ from trainers.rollout import Rollout
 from trainers.train import load_weights
 
 DEALS = 200  # sampled games for each seat, opponent and step
-NODES = 5000  # of the largest tree whose every information set is asked for
+NODES = 8000  # of the largest tree whose every information set is asked for
 Z95 = statistics.NormalDist().inv_cdf(0.975)
 
 
@@ -104,7 +104,8 @@ def settled(run: Path, last: int = 10) -> float:
 
 
 async def measure(policies: Policies, step: int, tree: Tree | None, deals: int) -> dict[str, Any]:
-    """All that can be told of one step: nash_conv, illegal_games, vs_random, vs_equilibrium, and what the game adds."""
+    """All that can be told of one step: nash_conv, illegal_games, of a team its return beside the best one, vs_random,
+    vs_equilibrium, and what the game adds."""
     rollout, config = policies.rollout, policies.config
     row: dict[str, Any] = {}
     if tree is not None:
@@ -113,6 +114,7 @@ async def measure(policies: Policies, step: int, tree: Tree | None, deals: int) 
         row["nash_conv"] = solve.nash_conv(tree, table)
         row["illegal_games"] = probe.illegal_games(tree, table)
         row["illegal_mass"] = probe.illegal_mass(table)
+        row |= probe.team(tree, table)
         row["vs_random"] = {"exact": exact(tree, table, solve.uniform(tree))}
         if None not in tree.oracle:
             row["vs_equilibrium"] = {"exact": exact(tree, table, solve.oracle_policy(tree))}

@@ -49,9 +49,18 @@ def illegal_games(tree: Tree, policy: solve.Policy) -> float:
     return next(iter(solve.values(replace(tree, returns=tuple(ends)), policy).values()))
 
 
+def team(tree: Tree, table: Table) -> dict[str, float]:
+    """The return of a team that plays `table` in every seat, beside what is known of its game; {} of no team."""
+    game = tree.positions[0]
+    if not game.info.cooperative:
+        return {}
+    mine = solve.values(tree, table)[tree.seats[0]]  # all seats get the same, and it is counted once
+    return {"team/return": mine, **{f"team/{name}": value for name, value in game.known.items()}}
+
+
 def summary(tree: Tree, table: Table) -> dict[str, float]:
-    """NashConv, illegal mass, and the mean value over seats against the oracle and against uniform play."""
-    found = {"nash_conv": solve.nash_conv(tree, table), "illegal_mass": illegal_mass(table)}
+    """NashConv, illegal mass, the mean value over seats against the oracle and against uniform play, and `team`."""
+    found = {"nash_conv": solve.nash_conv(tree, table), "illegal_mass": illegal_mass(table), **team(tree, table)}
     if all(row is not None for row in tree.oracle):
         found["vs_oracle"] = mean_value(tree, table, solve.oracle_policy(tree))
     found["vs_uniform"] = mean_value(tree, table, solve.uniform(tree))
