@@ -19,7 +19,14 @@ from machine import RESULTS
 PAGE = RESULTS.parent.parent / "docs" / "benchmarks.md"
 SECTION = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
 NAMES = {"kuhn": "Kuhn poker", "tic_tac_toe": "tic-tac-toe", "sums": "proposer/solver"}
-FACTS = ("vllm", "trl", "peft", "accelerate")  # versions worth telling besides those of torch and transformers
+FACTS = (
+    "vllm",
+    "trl",
+    "peft",
+    "accelerate",
+    "trueskill",
+    "openskill",
+)  # versions worth telling besides those of torch and transformers
 
 
 def rollout(report: Mapping[str, Any]) -> str:
@@ -58,7 +65,17 @@ def arena(report: Mapping[str, Any]) -> str:
     return _table(["game", "contender", "moves/s", "moves/CPU s"], rows) + _where(report, {})
 
 
-TABLES = {"rollout": rollout, "update": update, "arena": arena}
+def ratings(report: Mapping[str, Any]) -> str:
+    """Rated matches a second by contender."""
+    rows = []
+    for found in report["results"]:
+        rates = [f"{found['matches']:,}", f"{min(found['seconds']):.2f}", f"{found['matches_per_second']:,}"]
+        rows.append([found["contender"], *rates, _times(found.get("ours_is_faster"))])
+    head = ["contender", "matches", "CPU s", "matches/CPU s", "the closed form is faster"]
+    return _table(head, rows) + _left_out(report["missing"]) + _where(report, {"ratings": report["versions"]})
+
+
+TABLES = {"rollout": rollout, "update": update, "arena": arena, "ratings": ratings}
 
 
 def filled(page: str, results: Path) -> str:

@@ -15,6 +15,7 @@ sys.path.append(str(Path(__file__).parent.parent / "bench"))
 import contender
 import play
 import prompts
+import ratings
 import replay
 import rollout
 import table
@@ -157,6 +158,38 @@ def test_prompts_have_the_length_that_was_asked_or_none_are_given():
     with pytest.raises(RuntimeError, match="30 pieces is 60 tokens"):
         prompts.texts(Doubled(), 1, 30)
     assert prompts.mark([[1], [2]]) == prompts.mark([[2], [1]]) != prompts.mark([[1], [3]])
+
+
+def test_ratings_are_measured_beside_the_peers_that_are_there(monkeypatch):
+    def nowhere():
+        raise ImportError("no such package")
+
+    monkeypatch.setattr(ratings, "PEERS", {"here": lambda: len, "elsewhere": nowhere})
+    rows, missing = ratings.measure(40, 20, 2)
+    assert missing == {"elsewhere": "absent"}
+    counts = {row["contender"]: row["matches"] for row in rows}
+    assert counts == {
+        "scrimmage, two lists from the log": 40,
+        "scrimmage, closed form": 40,
+        "here": 20,
+        "scrimmage, standings": 4,
+    }
+    assert all(len(row["seconds"]) == 2 for row in rows)
+
+
+def test_all_who_rate_rate_the_same_duels():
+    games = ratings.duels(50)
+    found = ratings.closed_form(games)
+    peer = ratings.trueskill()(games)
+    for agent in ratings.AGENTS:
+        assert found[agent] == pytest.approx((peer[agent].mu, peer[agent].sigma), abs=5e-4)
+    assert [match.scores in ((1.0, 0.0), (0.5, 0.5)) for match in ratings.log(games)][::2] == [True] * 25
+
+
+def test_a_million_matches_must_take_less_than_ten_seconds():
+    report = {"quick": False, "results": [{"matches_per_second": 80_000}]}
+    assert ratings.missed(report) == ["12.5 s for a million matches, wanted 10 s"]
+    assert ratings.missed({"quick": False, "results": [{"matches_per_second": 100_001}]}) == []
 
 
 @pytest.mark.slow
