@@ -41,6 +41,6 @@ def value(model: DecPomdp, horizon: int, policy: Policy) -> float:
                     for o in np.flatnonzero(seen.any(0)):
                         pairs = zip(pasts, moves, numbers[1][o], strict=True)
                         key = tuple((*past, (move, heard)) for past, move, heard in pairs)
-                        after[key] = after.get(key, 0.0) + seen[:, o]
+                        after[key] = seen[:, o]  # no two pasts lead to one
         now = after
     return total
