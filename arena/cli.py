@@ -13,6 +13,7 @@ from cyclopts.exceptions import CycloptsError
 
 from arena import doctor, terminal
 from arena.commands import Failed, contest, learn, look, play
+from arena.commands.tasks import tasks
 
 FAILED, MISUSED, STOPPED = 1, 2, 130  # exit codes; 0 is success, 130 is what a shell reports of Ctrl-C
 RESUMED = ("demo", "train", "tournament", "evaluate")
@@ -42,6 +43,7 @@ def build() -> App:
         learn.train,
         learn.evaluate,
         learn.export,
+        tasks,
         play.play,
         contest.tournament,
         play.replay,

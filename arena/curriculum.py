@@ -118,7 +118,10 @@ class Curriculum:
     # -- what comes in ---------------------------------------------------------------------------------------------
 
     def absorb(self, step: int, episodes: Iterable[Episode]) -> dict[str, float]:
-        """Consider every offer, then count every answer; figures of this step's offers and of the pool after it."""
+        """Consider every offer, then count every answer; figures of this step's offers and of the pool after it.
+
+        There are none until something has been proposed.
+        """
         gates: Counter[str] = Counter()
         tried: dict[str, list[bool]] = {}
         for episode in episodes:
@@ -128,6 +131,8 @@ class Curriculum:
         for id, results in tried.items():
             if id in self.entries:
                 self._count(self.entries[id], results)
+        if not self._window:
+            return {}  # a game in which nothing is proposed
         offers = max(1, sum(gates.values()))
         figures = {f"curriculum/refused/{gate}": count / offers for gate, count in sorted(gates.items()) if gate}
         return {**figures, **self.figures()}

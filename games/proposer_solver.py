@@ -55,7 +55,8 @@ class ProposerSolver(Game):
 
     A right solver earns 1, the proposer 4p(1 - p) where p is the share of right solvers: most when half are right. A
     malformed or held-out sum costs it 0.5 and reaches no solver. `held_out` is a number of sums, as drawn by the
-    function of that name, or the pairs themselves; both orders of the operands are kept out.
+    function of that name, or the pairs themselves; both orders of the operands are kept out. A task with an `answer`
+    goes to the solvers at once.
     """
 
     info = GameInfo(simultaneous=True, chance=True, max_illegal=0, forfeit=-0.5)
@@ -76,6 +77,10 @@ class ProposerSolver(Game):
         self.digits = sorted({str(a)[0] for a in range(low, high + 1)})
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:
+        if task is not None and "answer" in task.payload:  # a problem that was proposed before
+            self.digit, self.problem, self.answer = task.prompt[:1], task.prompt, str(task.payload["answer"])
+            self.pose(task, *self.solvers)
+            return self.solvers
         digit = self._digit(task) if task else rng.choice(self.digits)
         if task is None or task.prompt != digit:
             task = Task.new(digit, digit=int(digit), parents=(task.id,) if task else ())
@@ -114,13 +119,21 @@ class ProposerSolver(Game):
             a, b = moves[PROPOSER]
             self.problem, self.answer = f"{a} + {b} = ", str(a + b)
             seed = self.faced[PROPOSER]
-            self.pose(Task.new(self.problem, answer=a + b, parents=(seed.id,), author=PROPOSER), *self.solvers)
+            task = Task.new(self.problem, answer=a + b, parents=(seed.id,), author=PROPOSER)
+            self.offer(task, PROPOSER)
+            self.pose(task, *self.solvers)
             return self.solvers
         right = {seat: float(reply == self.answer) for seat, reply in moves.items()}
         p = sum(right.values()) / len(right)
-        self.score(**{PROPOSER: 4 * p * (1 - p)}, **right)
+        if PROPOSER in self.faced:  # not where the problem is of an earlier game
+            self.score(**{PROPOSER: 4 * p * (1 - p)})
+        self.score(**right)
         self.tell(f"The answer is {self.answer}; {p:.0%} of the solvers found it.")
         return ()
+
+    def canon(self, task: Task) -> str:
+        """Both orders of the operands are one sum."""
+        return " + ".join(sorted(task.prompt.removesuffix(" = ").split(" + ")))
 
     def knows(self, seat: str) -> str:
         return self.digit if seat == PROPOSER and not self.problem else self.problem

@@ -9,6 +9,7 @@ from omegaconf import MISSING
 
 from arena.cast import POLICY
 from arena.config import ConfigError, one_of, within
+from arena.curriculum import CurriculumConfig
 from arena.make import GameConfig
 
 KINDS = ("ppo", "reinforce")
@@ -194,6 +195,7 @@ class TrainConfig:
     game: GameConfig = field(default_factory=GameConfig)
     seats: dict[str, SeatConfig] = field(default_factory=dict)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
+    curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
     credit: CreditConfig = field(default_factory=CreditConfig)
     loss: LossConfig = field(default_factory=LossConfig)
     optim: OptimConfig = field(default_factory=OptimConfig)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Mapping
 from dataclasses import replace
 
 from arena.agent import Agent, LLMAgent
 from arena.cast import POLICY, Cast
 from arena.chat import Chat
+from arena.curriculum import Curriculum
 from arena.engines import Engine
 from arena.make import make
 from arena.play import Job, play_many
 from arena.seeding import derive
-from arena.types import Episode
+from arena.types import Episode, Task
 from roles import Role
 from roles import load as load_role
 from trainers.config import TrainConfig
@@ -56,23 +58,31 @@ class Rollout:
         """Another policy in every seat that learns; the other seats as they are."""
         return {name: self.agent(name, policy) if name in self.roles else agent for name, agent in self.agents.items()}
 
-    def jobs(self, step: int) -> list[Job]:
-        """The games of a step: every deal `samples` times, each with random numbers of its own."""
+    def jobs(self, step: int, curriculum: Curriculum | None = None) -> list[Job]:
+        """The games of a step: every deal `samples` times, each with random numbers of its own.
+
+        The first deals take tasks of the `curriculum`, up to the share that its config gives to the past.
+        """
         config = self.config
+        tasks: list[Task] = []
+        if curriculum is not None and config.curriculum.past:
+            rng = random.Random(derive(config.seed, step, "curriculum"))
+            tasks = curriculum.choose(round(config.curriculum.past * config.rollout.deals), rng)
         return [
             Job(
                 make(config.game.name, **config.game.params),
                 self.agents,
                 seed=derive(config.seed, step, deal),
+                task=tasks[deal] if deal < len(tasks) else None,
                 stream=(config.seed, step, sample),
             )
             for deal in range(config.rollout.deals)
             for sample in range(config.rollout.samples)
         ]
 
-    def play(self, step: int, ranks: Ranks = ALONE) -> list[Episode]:
+    def play(self, step: int, ranks: Ranks = ALONE, curriculum: Curriculum | None = None) -> list[Episode]:
         """The episodes of a step, in the order of the jobs; of several ranks each plays a share and hears the rest."""
-        jobs = ranks.share(self.jobs(step))
+        jobs = ranks.share(self.jobs(step, curriculum))
         episodes = asyncio.run(play_many(jobs, concurrency=len(jobs)))
         if ranks.size == 1:
             return episodes

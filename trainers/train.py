@@ -22,6 +22,7 @@ import torch
 from arena import config as configs
 from arena import solve
 from arena.chat import Chat
+from arena.curriculum import Curriculum
 from arena.engines import models
 from arena.engines.torch import TorchEngine
 from arena.store import Store
@@ -142,6 +143,7 @@ class Training:
                 remedy="set rollout.score_options=true or the roles' reply: legal",
             )
         self.baselines = Baselines()
+        self.curriculum = Curriculum(config.curriculum, self.rollout.game.canon)
         self.step = 0
         self.empty = 0
         self.tree = solve.tree(self.rollout.game) if config.probe.exploitability else None
@@ -154,7 +156,7 @@ class Training:
         """Play and learn one step; the figures to show."""
         started, before = time.perf_counter(), self.engine.usage.copy()
         measured = self._probe()
-        episodes = self.rollout.play(self.step, self.ranks)
+        episodes = self.rollout.play(self.step, self.ranks, self.curriculum)
         self._refuse_broken(episodes)
         self.engine.rest()
         played = time.perf_counter()
@@ -184,7 +186,7 @@ class Training:
         metrics: dict[str, float] = {**given.counters, **counts}
         metrics["illegal"] = sum(episode.illegal for episode in episodes) / len(episodes)
         metrics["duplicates"] = duplicates(episodes)
-        metrics |= figures(episodes)
+        metrics |= figures(episodes) | self.curriculum.absorb(self.step, episodes)
         updates: list[Update] = []
         if rows:
             batch = make_batch(rows, config.loss.normalisation, config.loss.constant)
@@ -278,6 +280,7 @@ class Training:
             "optimizer": groups,
             "random": random_state,
             "baselines": self.baselines.state(),
+            "curriculum": self.curriculum.state(),
             "learner_step": self.learner.step,
             "version": self.engine.version(),
             "empty": self.empty,
@@ -322,6 +325,7 @@ class Training:
         if self.learner.magnet is not None:
             self.learner.magnet.put(saved.tensors["magnet"])
         self.baselines.load(saved.state["baselines"])
+        self.curriculum.load(saved.state["curriculum"])
         self.learner.step = int(saved.state["learner_step"])
         self.empty = int(saved.state["empty"])
         self.step = saved.step

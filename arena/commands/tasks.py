@@ -1,0 +1,104 @@
+"""The verb that shows what a curriculum holds."""
+
+from __future__ import annotations
+
+import json as text
+from pathlib import Path
+from typing import Any
+
+from arena import config, lineage, terminal
+from arena.commands import Failed, existing_run, print_json, reach, writable
+from arena.config import one_of
+from arena.curriculum import STATES, Curriculum
+
+
+def tasks(
+    run: Path,
+    /,
+    *,
+    state: str = "",
+    tree: bool = False,
+    picture: Path | None = None,
+    limit: int = 40,
+    json: bool = False,
+) -> None:
+    """Show the tasks that a run's agents made: which were let in or refused and why, how hard they are, their lineage.
+
+    For example:
+
+        scrimmage tasks runs/absolute_zero
+        scrimmage tasks runs/absolute_zero --state refused
+        scrimmage tasks runs/absolute_zero --tree
+        scrimmage tasks runs/absolute_zero --picture lineage.svg
+
+    Parameters
+    ----------
+    run
+        The folder of a run.
+    state
+        Only these: refused, admitted, active or retired.
+    tree
+        Show children under their parents.
+    picture
+        Write the lineage as an SVG file.
+    limit
+        How many tasks are listed, the newest last; 0 lists all.
+    json
+        Print everything as JSON.
+    """
+    if state:
+        one_of("--state", state, STATES)
+    curriculum = newest(existing_run(run))
+    if picture is not None:
+        writable(picture.parent)
+        picture.write_text(lineage.svg(curriculum), encoding="utf-8")
+        terminal.note(f"{picture}: {len(curriculum.lineage)} tasks")
+    found = [entry for entry in (*curriculum.entries.values(), *curriculum.refused) if state in ("", entry.state)]
+    if json:
+        print_json(
+            {
+                "figures": curriculum.figures(),
+                "p": curriculum.histogram(),
+                "alarms": curriculum.alarms(),
+                "tasks": [{**entry.to_json(), "p": entry.p} for entry in found],
+                "lineage": [list(edge) for edge in curriculum.lineage.edges],
+            }
+        )
+        return
+    if tree:
+        for line in lineage.lines(curriculum):
+            terminal.say(line)
+    else:
+        rows = [
+            (
+                e.step,
+                e.state,
+                f"{e.gate}: {e.reason}" if e.gate else e.reason,
+                shown(e.p),
+                e.seen,
+                e.task.id,
+                e.task.prompt,
+            )
+            for e in sorted(found, key=lambda entry: entry.step)[-limit or None :]
+        ]
+        terminal.table(("step", "state", "why", "p", "answers", "task", "prompt"), rows)
+    figures = "  ".join(f"{key.removeprefix('curriculum/')} {value:.3g}" for key, value in curriculum.figures().items())
+    terminal.say(f"{figures}\np from 0 to 1, in tenths: {' '.join(map(str, curriculum.histogram()))}")
+    for alarm in curriculum.alarms():
+        terminal.say(f"look at this: {alarm}")
+
+
+def shown(p: float | None) -> str:
+    return "?" if p is None else f"{p:.2f}"
+
+
+def newest(run: Path) -> Curriculum:
+    """The curriculum in the newest whole checkpoint of a run."""
+    path, _ = reach("trainers.checkpoint:latest")(run / "checkpoints")
+    state = text.loads((path / "state.json").read_text()) if path is not None else {}
+    if not (state.get("curriculum", {}).get("entries") or state.get("curriculum", {}).get("refused")):
+        raise Failed(f"{run} has no curriculum: its game proposes no tasks, or nothing was saved yet")
+    schema: Any = reach("trainers.config:TrainConfig")
+    curriculum = Curriculum(config.load(schema, run / "config.yaml").curriculum)
+    curriculum.load(state["curriculum"])
+    return curriculum
