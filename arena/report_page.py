@@ -162,7 +162,12 @@ def _cell(cell: Mean | None, centre: float, reach: float) -> str:
         return "<td></td>"
     share = (cell.mean - centre) / reach
     colour = f"color-mix(in srgb,var(--{'up' if share > 0 else 'down'}) {abs(share) * 45:.0f}%,transparent)"
-    return f'<td style="background:{colour}">{cell.mean:.2f}</td>'
+    return f'<td style="background:{colour}">{brief(cell.mean)}</td>'
+
+
+def brief(number: float) -> str:
+    """Two decimals and no nought before them: a dozen columns are to fit on a telephone."""
+    return f"{number:.2f}".replace("-0.", "-.") if number < 0 else f"{number:.2f}".removeprefix("0")
 
 
 def _endings(board: Scoreboard) -> str:

@@ -33,7 +33,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 td, th { padding: .3rem .5rem; text-align: right; font-weight: 400; }
 th[scope=row] { text-align: left; }
 th[scope=row] span { display: block; max-width: 14rem; }
-thead th { color: var(--soft); }
+thead th { color: var(--soft); overflow-wrap: normal; }
 .heat td { min-width: 2.6rem; text-align: center; border: 1px solid var(--card); }
 details { border-top: 1px solid var(--line); padding: .5rem 0; }
 details:first-of-type { border-top: 0; }
@@ -51,8 +51,9 @@ ul { margin: 0; padding-left: 1.2rem; }
   section { padding: .75rem; }
   .board li { grid-template-columns: minmax(0, 1fr) auto; }
   .bar { grid-column: 1 / -1; grid-row: 2; margin: .2rem .4rem; }
-  .heat td { min-width: 0; padding: .3rem .15rem; font-size: .72rem; }
-  .heat th { padding: .3rem .2rem; font-size: .72rem; }
-  th[scope=row] span { max-width: 6.5rem; }
+  .heat td { min-width: 0; padding: .3rem 0; font-size: .58rem; }
+  .heat th { padding: .3rem .1rem; font-size: .62rem; text-align: center; }
+  .heat th[scope=row] { text-align: left; }
+  .heat th[scope=row] span { width: 3.9rem; }
 }
 """

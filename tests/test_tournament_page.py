@@ -13,7 +13,7 @@ from arena.agent import PLAYER
 from arena.commands.contest import show
 from arena.guard import Rules
 from arena.make import GameConfig
-from arena.report_page import LONGEST, TURNS, page, short, text, worth_reading, write
+from arena.report_page import LONGEST, TURNS, brief, page, short, text, worth_reading, write
 from arena.schedule import Plan
 from arena.store import Store
 from arena.tournament import contest
@@ -128,7 +128,7 @@ def test_everybody_and_every_number_is_on_it(played):
         if row.elo is not None:
             assert f"{row.elo:+.0f}" in shown
     for cell in board.overall.payoff.values():
-        assert f"{cell.mean:.2f}" in shown
+        assert brief(cell.mean) in shown
     for game in board.games:
         assert f"{game.game} {game.matches} matches" in shown
     assert "not compared" in shown  # nobody was compared with the one that breaks
@@ -195,6 +195,10 @@ def test_names_are_cleaned_on_the_terminal(capsys):
     assert "\x1b" not in told
     assert "\u202e" not in told
     assert "p: kuhn_poker, 2 matches (2 over)" in told
+
+
+def test_numbers_are_brief_and_keep_their_sign():
+    assert [brief(x) for x in (0.5, -0.25, 1.0, -12.5, 0.0, -0.001)] == [".50", "-.25", "1.00", "-12.50", ".00", "-.00"]
 
 
 def test_text_is_escaped_in_attributes_too():
