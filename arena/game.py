@@ -34,6 +34,7 @@ FLAT = {
     "paid",
     "notes",
     "offers",
+    "unscored",
 }
 FIXED = {"roles", "info", "known", "params", "bots", "_seats", "_known", "_stage_seats"}  # parts never change in place
 PLAIN = {str, int, float, bool, type(None)}
@@ -200,6 +201,16 @@ class Game(AECEnv):  # type: ignore[misc]
     def _absent(self, seat: str) -> str:
         return "it has retired already" if seat in self._known else f"the seats are {', '.join(self._seats)}"
 
+    def unscore(self, *seats: str) -> None:
+        """What `seats` are worth can't be told, as after a verdict that says nothing: their return is None, never 0.
+
+        They are neither trained nor rated by this game; what others earn in it still counts.
+        """
+        for seat in seats:
+            if seat not in self._known:
+                raise ValueError(f"{self}: {seat!r} can't be left unscored: the seats are {', '.join(self._seats)}")
+            self.unscored.add(seat)
+
     def note(self, **values: float) -> None:
         """Record figures of this game that pay nobody, such as whether a judge was right; the last of a name counts."""
         self.notes.update(values)
@@ -282,6 +293,7 @@ class Game(AECEnv):  # type: ignore[misc]
         self.paid: dict[tuple[str, str], float] = {}  # (seat, name) -> sum
         self.notes: dict[str, float] = {}
         self.offers: list[Offer] = []  # tasks proposed in play
+        self.unscored: set[str] = set()
         self._heard: dict[str, list[str]] = {seat: [] for seat in self._seats}
         self._refused: dict[str, str] = {}
         self._illegal = dict.fromkeys(self._seats, 0)

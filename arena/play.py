@@ -76,7 +76,7 @@ async def play(
         faced={seat: posed.id for seat, posed in game.faced.items()},
         turns=tuple(record.turns),
         contexts=contexts,
-        returns=dict.fromkeys(seats) if ending == "infra" else dict(record.returns),
+        returns={s: None if ending == "infra" or s in game.unscored else r for s, r in record.returns.items()},
         ending=ending,
         reason=reason,
         fault=fault,
