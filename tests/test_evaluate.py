@@ -148,3 +148,15 @@ def test_odds_at_another_temperature_are_not_called_exact(own_folder: Path):
     assert evaluate.enumerable(Spoken()) is None  # type: ignore[arg-type]
     Spoken.roles = dict.fromkeys(("first", "second"), load("kuhn"))
     assert evaluate.enumerable(Spoken()) is not None  # type: ignore[arg-type]
+
+
+def test_a_team_stands_beside_what_is_known_of_its_game():
+    """By hand: who always listens has the best return of two steps; uniform play has that of chance."""
+    tree = solve.tree(make("dec_tiger"))
+    listen = {known: tuple(float(move == "listen") for move in known.legal) for known in tree.information}
+    found = probe.team(tree, listen)
+    assert found["team/return"] == pytest.approx(-4) == found["team/optimum"]
+    assert found["team/random"] == pytest.approx(2 * (-2 - 50 + 20 - 200 + 2 * (-101 + 9)) / 9)
+    assert found["team/centralised"] == pytest.approx(10.815)
+    assert probe.team(tree, solve.uniform(tree))["team/return"] == pytest.approx(found["team/random"])
+    assert probe.team(solve.tree(make("kuhn_poker")), {}) == {}
