@@ -6,12 +6,40 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from arena.game import Game, GameInfo, Seats
+from arena.game import Bot, Game, GameInfo, Seats
 from arena.types import Task
 
 SEATS = tuple(f"player_{i}" for i in range(4))
 SUITS = "SH"  # spades are trumps
 RANKS = "23456789TJQKA"
+
+
+def told(trick: tuple[tuple[str, str], ...]) -> str:
+    return ", ".join(f"{seat} {card}" for seat, card in trick)
+
+
+def strength(card: str, led: str) -> int:
+    """What a card is worth in a trick that was led with the suit `led`: trumps, then that suit, then nothing."""
+    suit, rank = card
+    return (200 if suit == SUITS[0] else 100 if suit == led else 0) + RANKS.index(rank)
+
+
+def best(trick: tuple[tuple[str, str], ...]) -> str:
+    """The seat whose card takes the trick."""
+    led = trick[0][1][0]
+    return max(trick, key=lambda played: strength(played[1], led))[0]
+
+
+def high(game: MiniWhist, seat: str) -> Mapping[str, float]:
+    """Plays its highest card where that takes the trick from the other side, else its lowest."""
+    cards = sorted(game.legal(seat), key=lambda card: strength(card, game.trick[0][1][0] if game.trick else card[0]))
+    chosen = cards[-1]
+    if game.trick:
+        holder = best(game.trick)
+        partner = SEATS.index(holder) % 2 == SEATS.index(seat) % 2
+        if partner or best((*game.trick, (seat, chosen))) != seat:
+            chosen = cards[0]
+    return {card: float(card == chosen) for card in game.legal(seat)}
 
 
 class MiniWhist(Game):
@@ -25,12 +53,12 @@ class MiniWhist(Game):
     info = GameInfo(zero_sum=True, chance=True)
     # The sides are alike and the lead is drawn, so that neither can be worth more than the other.
     known: Mapping[str, float] = {"value": 0.0}
+    bots: Mapping[str, Bot] = {"high": high}
 
     def __init__(self, ranks: int = 6):
         if ranks % 2 or not 2 <= ranks <= len(RANKS):
             raise ValueError(f"ranks is {ranks}: use an even number from 2 to 12, so that four hands are alike")
         self.ranks = RANKS[-ranks:]
-        self.bots = {"high": high}
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:
         deck = [suit + rank for suit in SUITS for rank in self.ranks]
@@ -86,31 +114,3 @@ class MiniWhist(Game):
     def state_text(self) -> str:
         hands = " ".join(f"{seat}: {' '.join(cards)}." for seat, cards in self.hands.items())
         return f"Tricks:{self.past or ' none.'} {hands} {self._lying()}"
-
-
-def told(trick: tuple[tuple[str, str], ...]) -> str:
-    return ", ".join(f"{seat} {card}" for seat, card in trick)
-
-
-def strength(card: str, led: str) -> int:
-    """What a card is worth in a trick that was led with the suit `led`: trumps, then that suit, then nothing."""
-    suit, rank = card
-    return (200 if suit == SUITS[0] else 100 if suit == led else 0) + RANKS.index(rank)
-
-
-def best(trick: tuple[tuple[str, str], ...]) -> str:
-    """The seat whose card takes the trick."""
-    led = trick[0][1][0]
-    return max(trick, key=lambda played: strength(played[1], led))[0]
-
-
-def high(game: MiniWhist, seat: str) -> Mapping[str, float]:
-    """Plays its highest card where that takes the trick from the other side, else its lowest."""
-    cards = sorted(game.legal(seat), key=lambda card: strength(card, game.trick[0][1][0] if game.trick else card[0]))
-    chosen = cards[-1]
-    if game.trick:
-        holder = best(game.trick)
-        partner = SEATS.index(holder) % 2 == SEATS.index(seat) % 2
-        if partner or best((*game.trick, (seat, chosen))) != seat:
-            chosen = cards[0]
-    return {card: float(card == chosen) for card in game.legal(seat)}
