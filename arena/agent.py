@@ -11,7 +11,8 @@ from bisect import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Protocol, runtime_checkable
+from pathlib import Path
+from typing import Protocol, Self, runtime_checkable
 
 from arena.chat import Chat
 from arena.context import Choice, Context, CutOff, View
@@ -264,6 +265,15 @@ class ScriptedAgent:
     replies: Sequence[str]
     name: str = "scripted"
     role: Role = PLAYER
+
+    @classmethod
+    def of(cls, file: str) -> Self:
+        """The replies that stand in a text file, one a line; raises ValueError where there is none."""
+        try:
+            lines = Path(file).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"agent 'script:{file}' needs a text file of replies, one a line: {error}") from error
+        return cls(tuple(lines), f"script:{file}")
 
     async def act(self, context: Context) -> str:
         if context.turn >= len(self.replies):

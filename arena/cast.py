@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from arena import terminal
-from arena.agent import Agent, BotAgent, HumanAgent, LLMAgent, OracleAgent, RandomAgent
+from arena.agent import Agent, BotAgent, HumanAgent, LLMAgent, OracleAgent, RandomAgent, ScriptedAgent
 from arena.chat import Chat
 from arena.engines import Engine
 from arena.game import Game
@@ -24,11 +24,15 @@ SIMPLE: Mapping[str, Callable[[], Agent]] = {
     "human": partial(HumanAgent, show=terminal.say),
     "mcts": SearchAgent,
 }
-SAYING: Mapping[str, Callable[[str], Agent]] = {"bot": BotAgent, "mcts": SearchAgent.of}  # by what comes before a colon
+SAYING: Mapping[str, Callable[[str], Agent]] = {  # by what comes before a colon
+    "bot": BotAgent,
+    "mcts": SearchAgent.of,
+    "script": ScriptedAgent.of,
+}
 
 
 def plain(word: str) -> Agent | None:
-    """The agent of a word that needs no model: one of SIMPLE, `bot:NAME`, `mcts:SIMULATIONS`; None for any other."""
+    """The agent of a word that needs no model: one of SIMPLE, `bot:NAME`, `mcts:SIMULATIONS`, `script:FILE`; None for any other."""
     kind, _, rest = word.partition(":")
     if rest and kind in SAYING:
         return SAYING[kind](rest)

@@ -248,3 +248,12 @@ def test_a_hostile_reply_is_shown_as_text(capsys):
     show(asyncio.run(play(make("kuhn_poker"), agents, seed=1)))
     first = capsys.readouterr().out.splitlines()[0]
     assert first.startswith("first_0 (scripted): [bet] end")
+
+
+def test_a_script_is_a_file_of_replies_one_a_line(tmp_path):
+    file = tmp_path / "moves.txt"
+    file.write_text("[check]\n[call]\n", encoding="utf-8")
+    agent = Cast().agent(f"script:{file}")
+    assert (agent.replies, agent.name) == (("[check]", "[call]"), f"script:{file}")
+    with pytest.raises(ValueError, match="needs a text file of replies, one a line"):
+        Cast().agent(f"script:{tmp_path / 'none.txt'}")
