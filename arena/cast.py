@@ -32,7 +32,7 @@ SAYING: Mapping[str, Callable[[str], Agent]] = {  # by what comes before a colon
 
 
 def plain(word: str) -> Agent | None:
-    """The agent of a word that needs no model: one of SIMPLE, `bot:NAME`, `mcts:SIMULATIONS`, `script:FILE`; None for any other."""
+    """The agent of a word that needs no model: one of SIMPLE, or of SAYING such as `bot:NAME`; None for any other."""
     kind, _, rest = word.partition(":")
     if rest and kind in SAYING:
         return SAYING[kind](rest)
