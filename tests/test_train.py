@@ -15,6 +15,8 @@ from safetensors.torch import load_file
 
 from arena.config import ConfigError, load
 from arena.engines.transformer import Transformer
+from arena.make import GameConfig
+from arena.store import Store
 from arena.types import Episode, Turn
 from trainers import checkpoint, train
 from trainers.config import (
@@ -114,6 +116,21 @@ def test_only_learning_seats_are_trained(tmp_path):
     for line in metrics(folder):
         assert "return/first" in line
         assert "return/second" not in line
+
+
+def test_a_team_is_stored_with_its_return_once_and_not_once_a_seat(tmp_path):
+    """O-08: the shared reward of a team is its score, however many share it."""
+    config = kuhn(
+        game=GameConfig("dec_tiger"),
+        seats={"agent": SeatConfig("dec_tiger", changes=BARE)},
+        steps=1,
+        save_every=1,
+    )
+    folder = train.run(config, tmp_path / "run")
+    with Store.read(folder / "store.db") as store:
+        for match in store.log("train"):
+            _, (episode,) = store.match(match.id)
+            assert match.scores == (episode.returns["agent_0"],)
 
 
 def test_free_replies_are_trained_too(tmp_path):

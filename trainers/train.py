@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version as installed
 from pathlib import Path
+from statistics import fmean
 from types import FrameType
 from typing import Any, Protocol
 
@@ -245,7 +246,7 @@ class Training:
         game = self.rollout.game
         for i, episode in enumerate(episodes[:KEPT]):
             teams = game.teams()
-            scores = [sum(episode.returns[seat] or 0.0 for seat in team) for team in teams]
+            scores = [fmean(episode.returns[seat] or 0.0 for seat in team) for team in teams]
             match = Match(
                 id=f"{self.config.name}-{self.step}-{i}",
                 game=episode.game,
