@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint bench bench-arena bench-rollout bench-vllm bench-update bench-trl bench-learning
+.PHONY: help setup demo test test-fast lint bench bench-arena bench-rollout bench-vllm bench-update bench-trl bench-ratings bench-learning
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,7 +45,7 @@ measured = $(BIN)/python bench/$(1).py $(2) --out bench/results/$(1).json; \
 	status=$$?; $(BIN)/python bench/table.py && exit $$status
 
 bench: setup  ## every benchmark beside every peer, one after another
-	@$(MAKE) --no-print-directory --keep-going --jobs=1 bench-arena bench-vllm bench-trl
+	@$(MAKE) --no-print-directory --keep-going --jobs=1 bench-arena bench-ratings bench-vllm bench-trl
 
 bench-arena: setup  ## moves a second through the arena
 	@$(call measured,arena)
@@ -61,6 +61,9 @@ bench-update: setup  ## one whole training step, ours alone
 
 bench-trl: setup .venv-trl/.installed  ## one whole training step, beside TRL
 	@$(call measured,update,--peers trl)
+
+bench-ratings: setup  ## a million rated matches, beside trueskill and openskill
+	@$(call measured,ratings)
 
 bench-learning: setup  ## the demo's trainings over three seeds; about an hour, and the same command goes on
 	@$(BIN)/python bench/learning.py

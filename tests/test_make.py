@@ -85,7 +85,7 @@ class Told(Game):
         ("games.nim:Nimm", {}, "Nimm"),
         ("games.nim:lost", {}, "not a Game"),
         ("nim", {"heap": [1]}, "no parameter 'heap': did you mean 'heaps'"),
-        ("kuhn_poker", {"cards": 4}, "no parameter 'cards': it takes none"),
+        ("kuhn_poker", {"cards": 4}, "no parameter 'cards': it takes seats"),
         ("nim", {"heaps": []}, "'nim' with .*heaps are"),
         ("nim", {"heaps": 3}, "'nim' with .*not iterable"),
     ],
