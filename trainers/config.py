@@ -53,11 +53,15 @@ class CreditConfig:
     task was proposed in the batch. For `neurd`: `gap` is the probability under (or over 1 - gap) which an option is not
     pushed further out, `legality` the weight of the term that keeps replies legal, `alpha` that of the pull to the
     magnet; `option_decay` fades the returns of each option from batch to batch (0: this batch alone), `drift` is the
-    share by which an information set's magnet follows the policy (0: it stays uniform).
+    share by which an information set's magnet follows the policy (0: it stays uniform). For `turn`, `joint` and `gigpo`:
+    what a seat earns one of its turns later counts `discount` times as much; `anchor_weight` is of what `gigpo` adds to
+    `peers`.
     """
 
     estimator: str = "peers"
     decay: float = 0.95
+    discount: float = 1.0
+    anchor_weight: float = 1.0
     role_weights: dict[str, float] = field(default_factory=dict)
     share: list[str] = field(default_factory=list)
     gap: float = 0.02
@@ -69,6 +73,8 @@ class CreditConfig:
 
     def __post_init__(self) -> None:
         within("credit.decay", self.decay, 0, 1)
+        within("credit.discount", self.discount, 0, 1)
+        within("credit.anchor_weight", self.anchor_weight, 0)
         within("credit.gap", self.gap, 0, 0.5, below=True)
         within("credit.legality", self.legality, 0)
         within("credit.alpha", self.alpha, 0)

@@ -228,7 +228,7 @@ def test_a_trajectory_counts_once_in_its_group_however_long_it_is(monkeypatch):
             groups[trajectory.peers] += [i] * len(trajectory.turns)
         return groups
 
-    monkeypatch.setattr(rules, "_groups", by_turn)
+    monkeypatch.setattr("trainers.credit.whole.groups", by_turn)
     with pytest.raises(AssertionError):
         assert spread() == [(one, one), (zero,), (one, one), (zero,)]
 
