@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from arena.game import Bot, IllegalMove, Seats
+from arena.game import Bot, Seats
 from arena.types import Task
 from games._matrix import Table
+from games._speech import spoken
 from games.matrix_game import MatrixGame
 
 TRUST, GUARD = 0, 1  # the first move of a table is to work together
@@ -46,10 +46,7 @@ class CheapTalk(MatrixGame):
     def parse(self, seat: str, text: str) -> Any:
         if not self.talking:
             return super().parse(seat, text)
-        message = quotable(text) if len(text) < 10 * self.talk else text  # floods aren't worth the cleaning
-        if not 0 < len(message) <= self.talk:
-            raise IllegalMove(f"say something of at most {self.talk} characters; that has {len(message)}")
-        return message
+        return spoken(text, self.talk)
 
     def play(self, moves: Mapping[str, Any]) -> Seats:
         if self.talking:
@@ -81,18 +78,6 @@ class CheapTalk(MatrixGame):
 
 def announced(move: str) -> str:
     return f"I choose {move}"
-
-
-def quotable(text: str) -> str:
-    """One line that stays inside of double quotes: without control characters, and with single quotes for all others.
-
-    So whatever a seat says, the other one can tell it from the words of the game.
-    """
-    text = " ".join(unicodedata.normalize("NFKC", text).split())
-    marks = ("Pi", "Pf")  # categories of quotation marks that open and close
-    return "".join(
-        "'" if c in '"″〝〞〟' or unicodedata.category(c) in marks else c for c in text if c.isprintable()
-    ).strip()
 
 
 def bot(choose: Callable[[Any, int], Mapping[int, float]]) -> Bot:
