@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 from cyclopts.exceptions import CycloptsError
 
 from arena import doctor, terminal
-from arena.commands import Failed, contest, learn, look, play
+from arena.commands import Failed, contest, learn, log, look, play, store
 from arena.commands.tasks import tasks
 
 FAILED, MISUSED, STOPPED = 1, 2, 130  # exit codes; 0 is success, 130 is what a shell reports of Ctrl-C
@@ -46,7 +46,8 @@ def build() -> App:
         tasks,
         play.play,
         contest.tournament,
-        play.replay,
+        log.matches,
+        log.replay,
     )
     for verb in (*verbs, look.games, look.roles, look.doctor):
         app.command(verb)
@@ -55,8 +56,15 @@ def build() -> App:
     model.command(look.find)
     new = App(name="new", help="Write a new game that already works.")
     new.command(look.game)
-    app.command(model)
-    app.command(new)
+    base = App(name="store", help="Check, update and export the store of a run.")
+    base.command(store.check)
+    base.command(store.update)
+    base.command(store.export)
+    rated = App(name="ratings", help="Show the ratings of a run, and make them anew.")
+    rated.command(store.ratings, name="show")
+    rated.command(store.rebuild)
+    for group in (model, new, base, rated):
+        app.command(group)
     return app
 
 

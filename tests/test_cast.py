@@ -179,7 +179,7 @@ def stored(own_folder):
 def test_matches_are_listed_and_replayed(capsys, stored):
     assert main(["replay", "run"]) == 0
     assert "m-0001  kuhn_poker  ann - bob  1 - -1  over" in capsys.readouterr().out
-    assert main(["replay", "run", "--agent", "eve"]) == 0
+    assert main(["matches", "run", "--where", "agent=eve"]) == 0
     assert "m-0001" not in capsys.readouterr().out
     assert main(["replay", "run", "m-0001"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -192,8 +192,10 @@ def test_matches_are_listed_and_replayed(capsys, stored):
 def test_a_match_or_store_that_is_not_there_is_one_line(capsys, stored):
     assert main(["replay", "run", "m-0002"]) == MISUSED
     assert "match 'm-0002' is not in run/store.db: did you mean 'm-0001'?" in capsys.readouterr().err
-    assert main(["replay", "walk"]) == FAILED
-    assert capsys.readouterr().err.startswith("error: there is no store: name the store.db of a run: walk")
+    assert main(["matches", "walk"]) == MISUSED
+    assert capsys.readouterr().err.startswith("error: there is no store: walk: name the folder of a run")
+    assert main(["replay", "walk"]) == MISUSED
+    assert capsys.readouterr().err.startswith("error: match 'walk' is in no store of runs/: name its run too")
 
 
 TABLE = """

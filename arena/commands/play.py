@@ -1,11 +1,10 @@
-"""Verbs that play games, and show what was played."""
+"""The verb that plays games, and how one is shown."""
 
 from __future__ import annotations
 
 import asyncio
 import json as notation
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from statistics import fmean
 from typing import Annotated
 
@@ -14,12 +13,11 @@ from cyclopts import Parameter
 from arena import config, terminal
 from arena.agent import HumanAgent
 from arena.cast import Cast
-from arena.commands import Failed, print_json
+from arena.commands import Failed
 from arena.config import ConfigError
 from arena.make import make
 from arena.play import Job, play_many, seating
-from arena.store import Store
-from arena.types import Episode, Match
+from arena.types import Episode
 
 SeatWords = Annotated[list[str], Parameter(name="--seat", allow_repeating=True)]
 
@@ -106,63 +104,6 @@ def show(episode: Episode, heard: bool = False) -> None:
 
 def _rows(agents: Mapping[str, str], returns: Mapping[str, float | None]) -> list[tuple[str, str, float | str]]:
     return [(seat, agent, "" if (gain := returns[seat]) is None else gain) for seat, agent in agents.items()]
-
-
-def replay(
-    run: Path,
-    match: str | None = None,
-    /,
-    *,
-    agent: str | None = None,
-    after: str | None = None,
-    limit: int = 20,
-    json: bool = False,
-) -> None:
-    """Show a match of a run, as each seat heard and said it; without one, list the matches.
-
-    For example:
-
-        scrimmage replay runs/kuhn
-        scrimmage replay runs/kuhn --agent random --limit 50
-
-    Parameters
-    ----------
-    run
-        The folder of a run or a tournament.
-    match
-        The id of a match.
-    agent
-        List only the matches of this agent.
-    after
-        List the matches that come after this one.
-    limit
-        How many to list.
-    json
-        Print JSON.
-    """
-    store = Store.read(run / "store.db" if run.is_dir() else run)
-    try:
-        if match is None:
-            found = store.matches(None, after, limit, agent=agent)
-        else:
-            one, episodes = store.match(match)
-    except KeyError as error:
-        raise ConfigError(str(error.args[0])) from error
-    if json:
-        print_json([m.to_json() for m in found] if match is None else [e.to_json() for e in episodes])
-    elif match is None:
-        terminal.table(("match", "game", "teams", "scores", "ending"), [listed(m) for m in found])
-    else:
-        terminal.say(terminal.one_line(" | ".join(map(str, listed(one)))))
-        for episode in episodes:
-            show(episode, heard=True)
-
-
-def listed(match: Match) -> tuple[str, str, str, str, str]:
-    """A match as a row."""
-    teams = " - ".join("+".join(team) for team in match.teams)
-    scores = " - ".join(f"{score:g}" for score in match.scores)
-    return match.id, match.game, teams, scores, match.ending
 
 
 def count(episodes: Sequence[Episode]) -> None:
