@@ -17,6 +17,7 @@ from arena.search import SearchAgent
 from roles import Role, load
 
 POLICY = "policy"  # the word for the agent that learns, in a training config
+BASE = "base"  # and for the model that it began as, which stays so
 ROLE_FILE = "role.yaml"  # what an exported agent carries
 SIMPLE: Mapping[str, Callable[[], Agent]] = {
     "random": RandomAgent,

@@ -25,6 +25,7 @@ class Job:
     task: Task | None = None
     id: str | None = None
     stream: tuple[int | str, ...] = ()
+    apart: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -47,17 +48,22 @@ async def play(
     task: Task | None = None,
     id: str | None = None,
     stream: tuple[int | str, ...] = (),
+    apart: Mapping[str, int] | None = None,
 ) -> Episode:
     """Play one game; `agents` by role, or by seat where one role's seats differ.
 
     `seed` deals; with `stream`, such as (run seed, step, sample), and the seat it also seeds the replies, so that one
-    deal can be played many times. A seat whose context or budget is used up ends the game as `cut_off`, an agent that
-    raises `Forfeit` loses it, and any other error ends it as `infra`. Raises ValueError for a seat without an agent and
-    an agent without a seat.
+    deal can be played many times; a seat in `apart` draws others, by the number given, while the rest draw the same. A
+    seat whose context or budget is used up ends the game as `cut_off`, an agent that raises `Forfeit` loses it, and any
+    other error ends it as `infra`. Raises ValueError for a seat without an agent and an agent without a seat.
     """
     seats = seating(game, agents)
     game.reset(seed=seed, options={"task": task})
-    contexts = {seat: Context(seed=(*stream, seed, seat), plays=partial(_played, game, seat)) for seat in seats}
+    own = {seat: (number,) for seat, number in (apart or {}).items()}
+    contexts = {
+        seat: Context(seed=(*stream, seed, seat, *own.get(seat, ())), plays=partial(_played, game, seat))
+        for seat in seats
+    }
     record = _Record(seats, contexts, returns=dict.fromkeys(seats, 0.0))
     while record.fault is None and game.turn():
         await _stage(game, game.acting, record)
@@ -68,7 +74,7 @@ async def play(
     ending, reason, fault = _ending(game, record)
     names = {seat: agent.name for seat, agent in seats.items()}
     return Episode(
-        id=id or _identity(game, seed, task, names, stream),
+        id=id or _identity(game, seed, task, names, (*stream, *map(str, own.items()))),
         game=str(game),
         seed=seed,
         task=task,
@@ -215,7 +221,9 @@ async def play_many(jobs: Iterable[Job], concurrency: int) -> list[Episode]:
 
     async def work() -> None:
         for i, job in queue:
-            episodes[i] = await play(job.game, job.agents, seed=job.seed, task=job.task, id=job.id, stream=job.stream)
+            episodes[i] = await play(
+                job.game, job.agents, seed=job.seed, task=job.task, id=job.id, stream=job.stream, apart=job.apart
+            )
 
     await in_parallel(work, min(concurrency, len(waiting)))
     return [episode for episode in episodes if episode is not None]

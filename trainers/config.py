@@ -20,13 +20,16 @@ NORMALISATIONS = ("token", "sequence", "episode", "role", "constant")
 class SeatConfig:
     """Who plays the seats of one role.
 
-    `agent` is `policy` (learns), or an agent as on the command line: random, oracle, ... `role` is a name of the role
-    library or a YAML path; `changes` override fields of it.
+    `agent` is `policy` (learns), `base` (the untrained model, which stays so), or an agent as on the command line:
+    random, oracle, ... `role` is a name of the role library or a YAML path; `changes` override fields of it. The policy
+    learns of these seats in every `every`-th step, the first one being number `first`: so roles can learn in turns.
     """
 
     role: str = "player"
     agent: str = POLICY
     changes: dict[str, Any] = field(default_factory=dict)
+    every: int = 1
+    first: int = 0
 
 
 @dataclass(frozen=True)
@@ -34,15 +37,19 @@ class RolloutConfig:
     """`deals` different deals a step, each played `samples` times.
 
     `score_options` has the engine score the legal replies at every turn, as `neurd` and the exact metrics want it.
+    `resamples` plays each game again so many times for every seat that learns, with new random numbers for that seat
+    alone: what `difference` compares.
     """
 
     deals: int = 16
     samples: int = 4
     score_options: bool = False
+    resamples: int = 0
 
     def __post_init__(self) -> None:
         within("rollout.deals", self.deals, 1)
         within("rollout.samples", self.samples, 1)
+        within("rollout.resamples", self.resamples, 0)
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class CreditConfig:
     task was proposed in the batch. For `neurd`: `gap` is the probability under (or over 1 - gap) which an option is not
     pushed further out, `legality` the weight of the term that keeps replies legal, `alpha` that of the pull to the
     magnet; `option_decay` fades the returns of each option from batch to batch (0: this batch alone), `drift` is the
-    share by which an information set's magnet follows the policy (0: it stays uniform). For `turn`, `joint` and `gigpo`:
+    share by which an information set's magnet follows the policy (0: it stays uniform). For `turn`, `joint`, `gigpo`:
     what a seat earns one of its turns later counts `discount` times as much; `anchor_weight` is of what `gigpo` adds to
     `peers`.
     """
@@ -214,3 +221,14 @@ class TrainConfig:
         within("threads", self.threads, 1)
         within("ranks", self.ranks, 1, self.rollout.deals * self.rollout.samples)
         within("max_empty", self.max_empty, 1)
+        for name, seat in self.seats.items():
+            within(f"seats.{name}.every", seat.every, 1)
+            within(f"seats.{name}.first", seat.first, 0)
+        estimator, resamples = self.credit.estimator, self.rollout.resamples
+        if ":" not in estimator and (estimator == "difference") != (resamples > 0):
+            remedy = "set rollout.resamples=4" if not resamples else "set it to 0, or credit.estimator=difference"
+            raise ConfigError(
+                f"rollout.resamples is {resamples} and credit.estimator {estimator}",
+                remedy=remedy,
+                key="rollout.resamples",
+            )

@@ -78,13 +78,11 @@ class Learner:
             fused=True,
         )
         self.step = 0
-        self.start = self._reference()
+        self.start = self.untrained() if loss.kl else None  # a KL term holds on to it
         self.magnet = self.transformer.frozen() if loss.magnet and loss.magnet_every else None
 
-    def _reference(self) -> Transformer | None:
-        """The policy as it was at the start, where a KL term holds on to it; a LoRA run has it under its adapter."""
-        if not self.loss.kl:
-            return None
+    def untrained(self) -> Transformer:
+        """The policy as it was at the start, asked for before any update; a LoRA run has it under its adapter."""
         adapted = any(linear.lora for layer in self.transformer.layers for linear in layer.linears)
         return Transformer(self.model, adapter=False) if adapted else self.transformer.frozen()
 

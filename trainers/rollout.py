@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from arena.agent import Agent, LLMAgent
-from arena.cast import POLICY, Cast
+from arena.cast import BASE, POLICY, Cast
 from arena.chat import Chat
 from arena.curriculum import Curriculum
 from arena.engines import Engine
@@ -23,7 +23,7 @@ from trainers.ranks import ALONE, Ranks
 
 
 class Rollout:
-    """Plays the games of a run; `roles` are those of the learning seats, `agents` sit by role."""
+    """Plays the games of a run; `roles` are those of the seats where the model sits, `agents` sit by role."""
 
     def __init__(self, config: TrainConfig, engine: Engine, chat: Chat):
         self.config, self.engine, self.chat = config, engine, chat
@@ -36,20 +36,28 @@ class Rollout:
         cast = Cast()
         for name, seat in config.seats.items():
             role = load_role(seat.role, **seat.changes)
-            if seat.agent == POLICY:
+            if seat.agent == BASE:
+                role = replace(role, policy=BASE, train=False)
+            if seat.agent in (POLICY, BASE):
                 self.roles[name] = role
                 self.agents[name] = self.agent(name)
             else:
                 self.agents[name] = cast.agent(seat.agent)
 
-    @property
-    def learning(self) -> list[str]:
-        """The roles whose seats are trained."""
-        return [name for name, role in self.roles.items() if role.train]
+    def learning(self, step: int) -> list[str]:
+        """The roles whose seats are trained in a step."""
+        seats = self.config.seats
+        return [
+            name
+            for name, role in self.roles.items()
+            if role.train and step >= seats[name].first and (step - seats[name].first) % seats[name].every == 0
+        ]
 
     def agent(self, role: str, policy: str = "live", temperature: float | None = None) -> LLMAgent:
-        """The model in a seat of `role`, as in training or at another temperature."""
+        """The model in a seat of `role`, as in training or at another temperature; a frozen role keeps its policy."""
         own = self.roles[role]
+        if own.policy == BASE:
+            policy = BASE
         if temperature is not None:
             own = replace(own, sampling=replace(own.sampling, temperature=temperature))
         return LLMAgent(policy, own, self.engine, self.chat, policy, self.config.rollout.score_options)
@@ -61,7 +69,8 @@ class Rollout:
     def jobs(self, step: int, curriculum: Curriculum | None = None) -> list[Job]:
         """The games of a step: every deal `samples` times, each with random numbers of its own.
 
-        The first deals take tasks of the `curriculum`, up to the share that its config gives to the past.
+        After each come its `resamples`, in which one learning seat draws new ones. The first deals take tasks of the
+        `curriculum`, up to the share that its config gives to the past.
         """
         config = self.config
         tasks: list[Task] = []
@@ -75,10 +84,18 @@ class Rollout:
                 seed=derive(config.seed, step, deal),
                 task=tasks[deal] if deal < len(tasks) else None,
                 stream=(config.seed, step, sample),
+                apart=apart,
             )
             for deal in range(config.rollout.deals)
             for sample in range(config.rollout.samples)
+            for apart in self._apart(step)
         ]
+
+    def _apart(self, step: int) -> list[dict[str, int]]:
+        """Who draws new random numbers in each game of one sample: nobody in the first."""
+        learning = self.learning(step) if self.config.rollout.resamples else []
+        seats = [seat for seat in self.game.possible_agents if seat.rpartition("_")[0] in learning]
+        return [{}, *({seat: i} for seat in seats for i in range(self.config.rollout.resamples))]
 
     def play(self, step: int, ranks: Ranks = ALONE, curriculum: Curriculum | None = None) -> list[Episode]:
         """The episodes of a step, in the order of the jobs; of several ranks each plays a share and hears the rest."""

@@ -22,6 +22,7 @@ import torch
 
 from arena import config as configs
 from arena import solve
+from arena.cast import BASE
 from arena.chat import Chat
 from arena.curriculum import Curriculum
 from arena.engines import models
@@ -136,6 +137,8 @@ class Training:
         self.learner = Learner(adapter, config.optim, config.loss, config.steps * config.loss.updates, ranks)
         self.engine = TorchEngine(self.learner.transformer)
         self.rollout = Rollout(config, self.engine, Chat(tokenizer))
+        if any(role.policy == BASE for role in self.rollout.roles.values()):
+            self.engine.put(BASE, self.learner.untrained())
         scored = config.rollout.score_options or all(r.reply is Reply.legal for r in self.rollout.roles.values())
         if config.loss.magnet and not scored:
             raise configs.ConfigError(
@@ -181,7 +184,7 @@ class Training:
     def _learn(self, episodes: list[Episode]) -> tuple[dict[str, float], list[Update]]:
         config = self.config
         forfeits = {str(self.rollout.game): self.rollout.game.info.forfeit}
-        given = credit(episodes, self.rollout.learning, config.credit, self.baselines, forfeits)
+        given = credit(episodes, self.rollout.learning(self.step), config.credit, self.baselines, forfeits)
         held = bool(config.loss.entropy or config.loss.kl or config.loss.magnet)
         rows, counts = all_rows(episodes, given, version=self.engine.version(), regularised=held)
         metrics: dict[str, float] = {**given.counters, **counts}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from arena import config, terminal
-from arena.cast import POLICY, Cast
+from arena.cast import BASE, POLICY, Cast
 from arena.commands import existing_run, print_json, reach, run_folder, writable
 from arena.config import ConfigError, nearest
 from arena.game import Game
@@ -168,14 +169,16 @@ def known_roles(game: Game, named: Iterable[str], where: str) -> None:
 
 
 def learners(settings: Any, game: Game) -> dict[str, Role]:
-    """The roles of the seats where the policy sits, by name; refuses roles and agents that can't be there."""
+    """The roles of the seats where the model sits, by name; refuses roles and agents that can't be there."""
     found = {}
     for name, seat in settings.seats.items():
         try:
             role = roles.load(seat.role, **seat.changes)
         except ValueError as error:
             raise ConfigError(str(error), f"seats.{name}.role") from error
-        if seat.agent == POLICY:
+        if seat.agent == BASE:
+            role = replace(role, train=False)
+        if seat.agent in (POLICY, BASE):
             found[name] = role
         else:
             Cast().check(seat.agent, game)
