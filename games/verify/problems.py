@@ -55,7 +55,7 @@ class Problems:
 
 def check(task: Task, answer: str) -> Verdict:
     """The verdict on an answer to a task of any kind; raises ValueError for a task of none."""
-    kind = task.payload.get("kind")
+    kind = str(task.payload.get("kind"))
     if kind not in KINDS:
         raise ValueError(f"task {task.id} has payload {dict(task.payload)}: give a kind, one of {', '.join(KINDS)}")
     return KINDS[kind].check(task.payload, answer.strip())

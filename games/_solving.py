@@ -1,0 +1,77 @@
+"""Games about one problem whose answers are computed: what is claimed in them, and how they are measured."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable
+from statistics import fmean
+from typing import NamedTuple
+
+from arena.agent import Agent
+from arena.game import Game, IllegalMove
+from arena.play import Job, play_many
+from arena.types import Task, Verdict
+from games._speech import quotable, spoken
+from games.verify.kind import choices
+from games.verify.problems import Problems, check
+
+TALK = (20, 1000)  # characters that a seat may be allowed
+
+
+class Claim(NamedTuple):
+    """An answer as it is shown to others, the reason included, and what a check says of it."""
+
+    shown: str
+    verdict: Verdict
+
+    @property
+    def right(self) -> float:
+        """1 or 0."""
+        return self.verdict.score or 0.0
+
+
+class Solving(Game):
+    """A game that sets one problem. It notes `right`: how right what came out was, from 0 to 1."""
+
+    def sets(self, kind: str, level: int, held_out: int, talk: int) -> None:
+        """Take the parameters that all of these games have; raises ValueError in one line."""
+        if not TALK[0] <= talk <= TALK[1]:
+            raise ValueError(f"talk is {talk} characters: use {TALK[0]} to {TALK[1]}")
+        self.problems, self.talk = Problems(kind, level, held_out), talk
+
+    def problem(self, rng: random.Random, task: Task | None) -> Task:
+        """The problem of this game: a fresh one, or `task` if it is of a kind that can be checked."""
+        if task is None:
+            return self.problems.draw(rng)
+        check(task, "")
+        return task
+
+    def claim(self, text: str) -> Claim:
+        """An answer, with a reason after a colon if there is one; raises `IllegalMove` for what is no answer."""
+        claim = self.heard_as(spoken(text, self.talk))
+        if claim.verdict.status == "malformed":
+            example = choices(self.task)[0]
+            raise IllegalMove(f"{claim.verdict.reason}, a reason may follow, like [{example}: because ...]")
+        return claim
+
+    def heard_as(self, text: str) -> Claim:
+        """Any text at all as a claim, of which what is no answer is malformed, and so not right."""
+        shown = quotable(text[: self.talk])
+        return Claim(shown, check(self.task, shown.partition(":")[0]))
+
+    task: Task
+
+
+async def accuracy(agent: Callable[..., Agent], game: Solving) -> dict[str, float]:
+    """How right, on average, what comes out is on the problems that `game` holds out, all seats at temperature 0.
+
+    `agent(role, temperature=)` makes the player of a role. A game that ends early is not right. Raises ValueError where
+    no problem is held out.
+    """
+    if not game.problems.held_out:
+        raise ValueError("no problem is held out to measure with: set game.params.held_out=100")
+    players = {role: agent(role, temperature=0.0) for role in game.roles}
+    jobs = [Job(copy.deepcopy(game), players, seed=i, task=task) for i, task in enumerate(game.problems.held_out)]
+    episodes = await play_many(jobs, concurrency=len(jobs))
+    return {"accuracy": fmean(episode.notes.get("right", 0.0) for episode in episodes)}
