@@ -17,7 +17,7 @@ from games.verify.kind import choices
 from games.verify.problems import check
 from games.verify.ruling import ruling
 
-VERDICT = re.compile(r"(right|wrong)(?:[.,:;]? (.+))?")
+VERDICT = re.compile(r"right|wrong(?:: ?(.+))?")  # an approval is one word: a reservation after it is no approval
 
 
 class Judgement(NamedTuple):
@@ -30,10 +30,10 @@ class Judgement(NamedTuple):
 class GeneratorVerifierRefiner(Solving):
     """Some generators draft answers, as many verifiers judge each draft, and as many refiners mend what one rejected.
 
-    `width` says how many. A draft that is approved stands. Every branch is worth what comes out of it: a refiner earns 1 for a right answer,
-    a verifier the mean of its branch, a generator the mean of its branches (MALT, arXiv:2412.01928). Answers are
-    computed, and that outranks a verdict: an approval never makes a wrong draft right. What is no verdict costs the
-    verifier 1, and a right draft that it was about is then not scored.
+    `width` says how many. A draft that is approved stands. Every branch is worth what comes out of it: a refiner earns
+    1 for a right answer, a verifier the mean of its branch, a generator the mean of its branches (MALT,
+    arXiv:2412.01928). Answers are computed, and that outranks a verdict: no approval makes a wrong draft right. What is
+    no verdict costs the verifier 1, and the branch of a right draft is then not scored.
     """
 
     def __init__(self, width: int = 2, kind: str = "arithmetic", level: int = 2, held_out: int = 0, talk: int = 160):
@@ -56,7 +56,7 @@ class GeneratorVerifierRefiner(Solving):
         return self.generators
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Bare answers, or verdicts; a reason in any words may be added."""
+        """Bare answers, or verdicts; a reason in any words may be added, but not to an approval."""
         return ("right", "wrong") if seat in self.verifiers else choices(self.task)
 
     def parse(self, seat: str, text: str) -> Claim | Judgement:
@@ -64,7 +64,7 @@ class GeneratorVerifierRefiner(Solving):
         if seat not in self.verifiers:
             return self.heard_as(text)
         found = VERDICT.fullmatch(quotable(text[: self.talk]))
-        return Judgement(found[1] == "right", found[2] or "") if found else Judgement(None, "")
+        return Judgement(found[0] == "right", found[1] or "") if found else Judgement(None, "")
 
     def play(self, moves: Mapping[str, Any]) -> Seats:
         if not self.drafts:
