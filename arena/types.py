@@ -29,7 +29,8 @@ class Task:
     def new(cls, prompt: str, *, parents: tuple[str, ...] = (), author: str = "", **payload: Any) -> Task:
         """A task whose id is the hash of its prompt and payload: equal content, equal id."""
         key = json.dumps([prompt, payload], sort_keys=True, ensure_ascii=False)
-        return cls(hashlib.sha256(key.encode()).hexdigest()[:12], prompt, payload, tuple(parents), author)
+        digest = hashlib.sha256(key.encode(errors="surrogatepass"))  # a model may say half of a surrogate pair
+        return cls(digest.hexdigest()[:12], prompt, payload, tuple(parents), author)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

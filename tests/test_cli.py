@@ -18,7 +18,7 @@ from arena.commands import learn
 ROOT = Path(__file__).parent.parent
 VERBS = [
     *("demo", "train", "evaluate", "export", "games", "roles", "doctor"),
-    *("play", "tournament", "matches", "replay", "model pull", "model find", "new game"),
+    *("play", "tournament", "tasks", "matches", "replay", "model pull", "model find", "new game"),
     *("store check", "store update", "store export", "ratings show", "ratings rebuild"),
 ]
 RUN = """

@@ -7,7 +7,8 @@ import pytest
 
 from arena import config
 from arena.cli import main
-from arena.curriculum import CurriculumConfig
+from arena.curriculum import CurriculumConfig, Entry
+from arena.store import Store
 from trainers import train
 from trainers.config import TrainConfig
 
@@ -60,6 +61,16 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_pool(once, tmp_path):
         train.run(settings(), tmp_path, stop)
     train.run(settings(), tmp_path)
     assert state(tmp_path) == state(once)
+
+
+def test_the_store_has_the_tasks_and_their_lineage(once):
+    with Store.read(once / "store.db") as store:
+        kept, lineage = store.tasks("sums"), store.lineage("sums")
+    found = state(once)["curriculum"]
+    assert found["refused"]
+    for record in (*found["entries"], *found["refused"]):
+        assert Entry.from_json(record) in kept
+    assert sorted(lineage) == sorted(map(tuple, found["edges"]))
 
 
 def test_the_command_lists_tasks_with_reasons_as_text_json_and_picture(once, tmp_path, capsys):

@@ -291,6 +291,9 @@ class Training:
         }
         pinned = (self.config.steps // 2 // self.config.save_every * self.config.save_every, self.config.steps)
         checkpoint.save(self.folder / "checkpoints", self.step, tensors, state, keep=KEPT, pinned=pinned)
+        if self.store is not None:
+            tasks = (*self.curriculum.entries.values(), *self.curriculum.refused)
+            self.store.keep(self.config.name, tasks, self.curriculum.lineage.edges)
 
     def _agree(self) -> None:
         """See that all ranks are one: they compute alike, so nobody's weights are ever sent."""
