@@ -67,6 +67,7 @@ bench-ratings: setup  ## a million rated matches, beside trueskill and openskill
 
 bench-learning: setup  ## the demo's trainings over three seeds; about an hour, and the same command goes on
 	@$(BIN)/python bench/learning.py
+	@$(BIN)/python bench/table.py
 
 # The three packages that go again are built for another torch, and vLLM would import them.
 .venv-vllm/.installed:

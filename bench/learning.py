@@ -4,21 +4,21 @@
     python bench/learning.py --quick
 
 Every training is a run in a folder of its own under --folder, measured by `trainers.evaluate`; a run that was stopped
-is gone on with, one that is finished is only read. Prints the table that docs/training.md quotes. --quick takes the
-tiny model and two steps: it shows that the bench runs, and teaches nothing.
+is gone on with, one that is finished is only read. Prints the table that bench/table.py writes into docs/training.md.
+--quick takes the tiny model and two steps: it shows that the bench runs, and teaches nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import table
 from machine import RESULTS, surroundings, versions, write
 
 from arena import config as configs
@@ -47,7 +47,6 @@ RUNS: dict[str, tuple[str, list[str], dict[str, str]]] = {
     "sums, own problems": ("sums_proposer_solver", [], {"held-out sums": "accuracy"}),
     "sums, random problems": ("sums_uniform", [], {"held-out sums": "accuracy"}),
 }
-SHARES = ("illegal games", "held-out sums")
 QUICK = ["model=tiny", "steps=2", "rollout.deals=4", "lora.rank=2"]
 
 
@@ -81,21 +80,6 @@ def at(row: Any, key: str) -> float:
     return float(row)
 
 
-def table(results: list[dict[str, Any]], seeds: list[int]) -> list[str]:
-    """Markdown: for every run and measure the start, the end of each seed and their mean."""
-    heads = ("run", "steps", "measure", "start", *(f"end, seed {seed}" for seed in seeds), "mean end")
-    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    for name, (_, _, measures) in RUNS.items():
-        rows = [row for row in results if row["run"] == name]
-        for measure in measures:
-            ends = [row[measure]["end"] for row in rows]
-            figures = [statistics.fmean(row[measure]["start"] for row in rows), *ends, statistics.fmean(ends)]
-            form = ".1%" if measure in SHARES else ".3f"
-            cells = [format(figure, form) for figure in figures]
-            lines.append(f"| {' | '.join([name, str(rows[0]['steps']), measure, *cells])} |")
-    return lines
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
@@ -107,8 +91,7 @@ def main() -> int:
     folder = asked.folder / "quick" if asked.quick else asked.folder
     results = [measure(folder, name, seed, asked.quick) for seed in seeds for name in RUNS]
     found = {"machine": surroundings(), "versions": versions("torch", "transformers", "peft"), "results": results}
-    lines = table(results, seeds)
-    print("\n".join(lines))
+    print(table.learning(found))
     for row in results:
         print(f"{row['run']}, seed {row['seed']}: {row['seconds']} s of training")
     if not asked.quick:

@@ -1,7 +1,7 @@
-"""Write the tables of docs/benchmarks.md from bench/results/*.json, so that no number is typed by hand.
+"""Write the tables of the docs from bench/results/*.json, so that no number is typed by hand.
 
-python bench/table.py            writes the page
-python bench/table.py --check    only says, by its exit status, whether the page is up to date
+python bench/table.py            writes the pages
+python bench/table.py --check    only says, by its exit status, whether they are up to date
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,8 +17,9 @@ from typing import Any
 
 from machine import RESULTS
 
-PAGE = RESULTS.parent.parent / "docs" / "benchmarks.md"
+PAGES = [RESULTS.parent.parent / "docs" / name for name in ("benchmarks.md", "training.md")]
 SECTION = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
+SHARES = ("illegal games", "held-out sums")  # what is shown in per cent
 NAMES = {"kuhn": "Kuhn poker", "tic_tac_toe": "tic-tac-toe", "sums": "proposer/solver"}
 FACTS = (
     "vllm",
@@ -75,7 +77,43 @@ def ratings(report: Mapping[str, Any]) -> str:
     return _table(head, rows) + _left_out(report["missing"]) + _where(report, {"ratings": report["versions"]})
 
 
-TABLES = {"rollout": rollout, "update": update, "arena": arena, "ratings": ratings}
+def learning(report: Mapping[str, Any]) -> str:
+    """What every training began with and came to: the end of each seed, and the mean of these ends."""
+    runs: dict[str, list[Mapping[str, Any]]] = {}
+    for found in report["results"]:
+        runs.setdefault(found["run"], []).append(found)
+    rows = []
+    for name, seeds in runs.items():
+        for measure in (key for key, value in seeds[0].items() if isinstance(value, Mapping)):
+            ends = [found[measure]["end"] for found in seeds]
+            figures = [statistics.fmean(found[measure]["start"] for found in seeds), *ends, statistics.fmean(ends)]
+            form = ".1%" if measure in SHARES else ".3f"
+            rows.append([name, str(seeds[0]["steps"]), measure, *(format(figure, form) for figure in figures)])
+    numbers = [f"end, seed {found['seed']}" for found in next(iter(runs.values()))]
+    return _table(["run", "steps", "measure", "start", *numbers, "mean end"], rows) + _where(report, {})
+
+
+def store(report: Mapping[str, Any]) -> str:
+    """What writing costs, then milliseconds by question and contender."""
+    wrote = [
+        [row["contender"], f"{row['turns']:,}", f"{row['turns_per_cpu_second']:,}", f"{row['mb']:.0f}"]
+        for row in report["written"]
+    ]
+    rows = [
+        [
+            row["work"],
+            row["contender"],
+            f"{row['ms']:.2f}",
+            _times(row["ours_is_faster"] if row["ours_is_faster"] != 1 else None),
+        ]
+        for row in report["results"]
+    ]
+    head = ["asked for", "contender", "ms", "ours is faster"]
+    tables = _table(["written by", "turns", "turns/CPU s", "MB"], wrote) + "\n" + _table(head, rows)
+    return tables + _where(report, {"store": report["versions"]})
+
+
+TABLES = {"rollout": rollout, "update": update, "arena": arena, "ratings": ratings, "learning": learning}
 
 
 def filled(page: str, results: Path) -> str:
@@ -120,11 +158,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; status 1 if the page is out of date")
     asked = parser.parse_args()
-    page = PAGE.read_text()
-    wanted = filled(page, RESULTS)
+    wanted = {page: filled(page.read_text(), RESULTS) for page in PAGES}
     if asked.check:
-        return int(page != wanted)
-    PAGE.write_text(wanted)
+        return int(any(page.read_text() != text for page, text in wanted.items()))
+    for page, text in wanted.items():
+        page.write_text(text)
     return 0
 
 

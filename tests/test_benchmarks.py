@@ -137,7 +137,8 @@ def test_the_tables_of_the_page_are_the_files_of_the_results(tmp_path):
 
 
 def test_the_page_shows_the_results_that_are_kept():
-    assert table.filled(table.PAGE.read_text(), table.RESULTS) == table.PAGE.read_text()
+    for page in table.PAGES:
+        assert table.filled(page.read_text(), table.RESULTS) == page.read_text()
 
 
 def test_prompts_have_the_length_that_was_asked_or_none_are_given():
