@@ -113,7 +113,14 @@ def store(report: Mapping[str, Any]) -> str:
     return tables + _where(report, {"store": report["versions"]})
 
 
-TABLES = {"rollout": rollout, "update": update, "arena": arena, "ratings": ratings, "learning": learning}
+TABLES = {
+    "rollout": rollout,
+    "update": update,
+    "arena": arena,
+    "ratings": ratings,
+    "learning": learning,
+    "store": store,
+}
 
 
 def filled(page: str, results: Path) -> str:

@@ -18,6 +18,7 @@ import prompts
 import ratings
 import replay
 import rollout
+import store
 import table
 import update
 
@@ -191,6 +192,23 @@ def test_a_million_matches_must_take_less_than_ten_seconds():
     report = {"quick": False, "results": [{"matches_per_second": 80_000}]}
     assert ratings.missed(report) == ["12.5 s for a million matches, wanted 10 s"]
     assert ratings.missed({"quick": False, "results": [{"matches_per_second": 100_001}]}) == []
+
+
+def test_the_store_and_the_plain_file_are_asked_the_same_and_answer_alike(tmp_path, monkeypatch):
+    wrote, rows = store.measure(tmp_path, 40, 1)
+    assert {row["contender"]: row["turns"] for row in wrote} == {"scrimmage": 800, "JSON lines": 800}
+    assert {row["contender"] for row in rows if row["work"] == "pay-off"} == {"scrimmage", "self-join", "JSON lines"}
+    monkeypatch.setattr(store, "page_lines", lambda path, after: [])
+    (tmp_path / "again").mkdir()
+    with pytest.raises(RuntimeError, match="a page far back: the answers differ"):
+        store.measure(tmp_path / "again", 40, 1)
+
+
+def test_answers_of_the_store_must_come_before_anybody_notices():
+    rows = [{"work": work, "contender": "scrimmage", "ms": 1.0} for work in store.TARGETS_MS]
+    assert store.missed({"quick": False, "results": rows}) == []
+    rows[1]["ms"] = 80.0
+    assert store.missed({"quick": False, "results": rows}) == ["pay-off: 80.0 ms, wanted 50"]
 
 
 @pytest.mark.slow
