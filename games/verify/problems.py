@@ -46,8 +46,9 @@ class Problems:
 
     def draw(self, rng: random.Random) -> Task:
         """A problem that isn't held out."""
+        own = random.Random(rng.getrandbits(64))  # one draw of the game's, whatever it takes to make a problem
         for _ in range(TRIES):
-            prompt, payload = KINDS[self.kind].make(rng, self.level)
+            prompt, payload = KINDS[self.kind].make(own, self.level)
             if prompt not in self._kept:
                 return Task.new(prompt, kind=self.kind, level=self.level, **payload)
         raise ValueError(f"held_out is {len(self._kept)}: kind {self.kind!r} at level {self.level} has hardly any more")
