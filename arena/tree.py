@@ -218,6 +218,7 @@ class _Builder:
             noted = self.rng.noted
             odds = math.prod(odds[taken] for odds, taken in noted)
             if odds > 0:
+                self._room(len(self.parent) + len(outcomes))  # a wide deal must not fill the memory first
                 outcomes.append((odds, game))
             script = _next_script(noted)
         above = position.node
@@ -230,9 +231,12 @@ class _Builder:
             positions.append(_Position(node, game, totals, past))
         return positions
 
-    def _node(self, parent: int, edge: tuple[int, float]) -> int:
-        if len(self.parent) >= self.limit:
+    def _room(self, nodes: int) -> None:
+        if nodes >= self.limit:
             raise ValueError(f"the tree has more than {self.limit} nodes: too many to enumerate")
+
+    def _node(self, parent: int, edge: tuple[int, float]) -> int:
+        self._room(len(self.parent))
         self.parent.append(parent)
         self.edge.append(edge)
         self.decision.append(-1)

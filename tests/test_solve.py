@@ -325,3 +325,21 @@ def test_a_best_response_that_peeks_would_be_seen(kuhn):
     )
     peeking = solve.Tree(**{**{f: getattr(kuhn, f) for f in kuhn.__dataclass_fields__}, "plans": plans})
     assert solve.best_response(peeking, bold, "second_0") == pytest.approx(honest + 1 / 3 * 0.5)
+
+
+def test_a_deal_too_wide_is_refused_before_its_outcomes_are_kept():
+    """Twelve cards have 479,001,600 orders; the limit must hold long before they are listed."""
+
+    class Wide(Game):
+        roles = {"player": 1}
+        dealt = 0
+
+        def start(self, rng, task):
+            Wide.dealt += 1
+            cards = list(range(12))
+            rng.shuffle(cards)
+            return ("player_0",)
+
+    with pytest.raises(ValueError, match="more than 50 nodes"):
+        solve.tree(Wide(), limit=50)
+    assert Wide.dealt <= 51
