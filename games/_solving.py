@@ -13,8 +13,7 @@ from arena.game import Game, IllegalMove
 from arena.play import Job, play_many
 from arena.types import Task, Verdict
 from games._speech import quotable, spoken
-from games.verify.kind import choices
-from games.verify.problems import Problems, check
+from games.verify.problems import KINDS, Problems, check
 
 TALK = (20, 1000)  # characters that a seat may be allowed
 
@@ -47,12 +46,16 @@ class Solving(Game):
         check(task, "")
         return task
 
+    @property
+    def example(self) -> str:
+        """The form of an answer."""
+        return KINDS[self.task.payload["kind"]].example
+
     def claim(self, text: str) -> Claim:
         """An answer, with a reason after a colon if there is one; raises `IllegalMove` for what is no answer."""
         claim = self.heard_as(spoken(text, self.talk))
         if claim.verdict.status == "malformed":
-            example = choices(self.task)[0]
-            raise IllegalMove(f"{claim.verdict.reason}, a reason may follow, like [{example}: because ...]")
+            raise IllegalMove(f"{claim.verdict.reason}, a reason may follow, like [{self.example}: because ...]")
         return claim
 
     def heard_as(self, text: str) -> Claim:

@@ -133,8 +133,7 @@ class GeneratorVerifierRefiner(Solving):
         return f'{self.task.prompt}\nDraft: "{self.drafts[self.above(verifier)].shown}".'
 
     def _how(self) -> str:
-        example = choices(self.task)[0]
-        return f"Answer like [{example}] or [{example}: because ...], at most {self.talk} characters."
+        return f"Answer like [{self.example}] or [{self.example}: because ...], at most {self.talk} characters."
 
     def knows(self, seat: str) -> Hashable:
         if seat in self.generators or not self.drafts:

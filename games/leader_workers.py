@@ -107,8 +107,7 @@ class LeaderWorkers(Solving):
         return seats
 
     def _how(self) -> str:
-        example = choices(self.task)[0]
-        return f"Answer like [{example}] or [{example}: because ...], at most {self.talk} characters."
+        return f"Answer like [{self.example}] or [{self.example}: because ...], at most {self.talk} characters."
 
     def _majority(self) -> float:
         """What the commonest answer of the workers is worth, the mean of these where several are: a vote to beat."""

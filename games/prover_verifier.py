@@ -42,8 +42,7 @@ class ProverVerifier(Solving):
         self.pose(self.task, self.prover, VERIFIER)
         aim = "a wrong answer" if self.prover == SNEAKY else "the right answer"
         self.tell(
-            f"Convince the verifier of {aim}, in at most {self.talk} characters, like "
-            f"[{choices(self.task)[0]}: because ...]",
+            f"Convince the verifier of {aim}, in at most {self.talk} characters, like [{self.example}: because ...]",
             self.prover,
         )
         return (self.prover,)

@@ -52,8 +52,8 @@ class ThinkAct(Solving):
     def play(self, moves: Mapping[str, Any]) -> Seats:
         if THINKER in moves:
             self.advice.append(moves[THINKER])
-            example = choices(self.task)[0]
-            self.tell(f'Advice: "{moves[THINKER]}". Answer like [{example}] or [{example}: because ...]', REASONER)
+            how = f"Answer like [{self.example}] or [{self.example}: because ...]"
+            self.tell(f'Advice: "{moves[THINKER]}". {how}', REASONER)
             return (REASONER,)
         self.claims.append(moves[REASONER])
         if len(self.claims) < self.rounds:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arena.make import make
 from arena.types import Verdict
 from games.verify.expression import NoExpression, compute
 from games.verify.kind import choices
@@ -69,6 +70,18 @@ def test_every_problem_has_right_and_wrong_choices(kind, level):
         assert 0 < sum(scores) < len(scores)
         first.add(scores[0])
     assert first == {0.0, 1.0}  # where a right one stands says nothing
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["prover_verifier", "think_act", "leader_workers", "generator_verifier_refiner"])
+def test_what_is_told_beside_a_problem_says_nothing_of_its_answer(kind, name):
+    """The planted fault was real: an answer to choose from, shown as the form of one, was right now and then."""
+    told = set()
+    for seed in range(30):
+        game = make(name, kind=kind, **({"sneaky": 0.0} if name == "prover_verifier" else {}))
+        game.reset(seed=seed)
+        told.add(game.observe(game.acting[0])["text"].replace(game.task.prompt, ""))
+    assert len(told) == 1
 
 
 def test_facts_are_true_as_often_as_not():

@@ -31,4 +31,4 @@ def check(payload: Any, answer: str) -> Verdict:
     return RIGHT if int(answer) == payload["answer"] else WRONG
 
 
-ARITHMETIC = Kind(make, check)
+ARITHMETIC = Kind(make, check, "12")

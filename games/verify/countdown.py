@@ -45,4 +45,4 @@ def check(payload: Any, answer: str) -> Verdict:
     return RIGHT if value == payload["target"] else WRONG
 
 
-COUNTDOWN = Kind(make, check)
+COUNTDOWN = Kind(make, check, "(2 + 3) * 4")

@@ -44,4 +44,4 @@ def check(payload: Any, answer: str) -> Verdict:
     return RIGHT if answer.lower() == payload["answer"] else WRONG
 
 
-FACTS = Kind(make, check)
+FACTS = Kind(make, check, "yes")

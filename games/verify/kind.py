@@ -18,10 +18,12 @@ class Kind:
 
     A payload is JSON and has `choices`: a few answers as text, of which at least one is right and one wrong. A verdict
     has score 1 or 0, the latter with status "wrong", or "malformed" and a reason where the text is no answer at all.
+    `example` shows the form of an answer, the same for every problem: one of the choices might be the right one.
     """
 
     make: Callable[[random.Random, int], tuple[str, dict[str, Any]]]
     check: Callable[[Any, str], Verdict]
+    example: str
 
 
 def malformed(reason: str) -> Verdict:
