@@ -111,6 +111,7 @@ def test_pages_follow_each_other_without_gap_or_repeat():
         while page := store.matches(after=after, limit=7):
             assert len(page) <= 7
             ids += [found.id for found in page]
+            assert len(ids) <= 26
             after = page[-1].id
             if len(ids) == 7:
                 store.add(match("late"), [])  # what comes in meanwhile is at the end
