@@ -242,6 +242,6 @@ def summarise(folder: Path, runs: Mapping[str, TrainConfig], found: Mapping[str,
         f"{folder / report.NAME}: these numbers",
         f"{folder / 'export'}: the trained agent; its README says how to load it",
         f"{', '.join(str(folder / part) for part in runs)}: configs, metrics, checkpoints, evaluations",
-        f"{folder / 'store.db'}: the round robin; look with: scrimmage replay {folder}",
+        f"{folder / 'store.db'}: the round robin; look with: scrimmage matches {folder}",
     ):
         terminal.say(line)
