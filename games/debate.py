@@ -18,7 +18,7 @@ from games.verify.problems import Problems
 JUDGE = "judge_0"
 PAYS = ("verdict", "answers")
 ORDERS = ("together", "turns")
-SAID = re.compile(r"(yes|no)(?:[.,:;]? (.+))?")
+SAID = re.compile(r"(?i)(yes|no)(?:[.,:;]? (.+))?")
 QUOTE = re.compile(r"<q>(.*?)</q>")
 BRACKETS = str.maketrans("[]", "()")  # the game's own marks are in square brackets, and nobody else's are
 LONGEST = 300  # characters of a question
@@ -90,7 +90,7 @@ class Debate(Game):
         return self._ask()
 
     def legal(self, seat: str) -> Sequence[str]:
-        """Bare answers; a speaker may add a reason in any words."""
+        """Bare answers; a speaker may add a reason in any words, and one that was given a side may say nothing else."""
         return (self.sides[seat],) if seat != JUDGE and self.pay == "verdict" else ANSWERS
 
     def parse(self, seat: str, text: str) -> str | Speech:
@@ -99,13 +99,15 @@ class Debate(Game):
             if text not in ANSWERS:
                 raise IllegalMove("a verdict is [yes] or [no], and nothing else")
             return text
-        found = SAID.fullmatch(spoken(text, self.talk).translate(BRACKETS))
-        if not found:
+        message = spoken(text, self.talk).translate(BRACKETS)
+        found = SAID.fullmatch(message)
+        if found and found[1].lower() in self.legal(seat):
+            answer, words = found[1].lower(), found[2] or ""
+        elif self.pay == "verdict":
+            answer, words = self.sides[seat], message  # whatever it says, it is said for its side
+        else:
             raise IllegalMove("say yes or no and then why, like [yes: because it is even]")
-        if found[1] not in self.legal(seat):
-            raise IllegalMove(f"you argue for {self.sides[seat]}, so begin with [{self.sides[seat]}: ...]")
-        words = found[2] or ""
-        return Speech(seat, found[1], words, QUOTE.sub(lambda quote: self._quoted(seat, quote[1]), words))
+        return Speech(seat, answer, words, QUOTE.sub(lambda quote: self._quoted(seat, quote[1]), words))
 
     def _quoted(self, seat: str, words: str) -> str:
         """A quote as it is shown: with who said so word for word, of those that `seat` has heard."""
@@ -172,13 +174,16 @@ class Debate(Game):
         else:
             seats = self.debaters if self.order == "together" else (self.debaters[last],)
         for seat in seats:
-            told = (
-                [self._brief(seat)] if any(s.seat == seat for s in self.speeches) else []
-            )  # the first time it is posed
-            told += map(str, self.heard(seat))
-            ask = f"Round {done + 1} of {self.rounds}. Say yes or no and why, at most {self.talk} characters."
-            self.tell("\n".join([*told, "Your verdict: [yes] or [no]" if seat == JUDGE else ask]), seat)
+            posed = not any(s.seat == seat for s in self.speeches)  # before its first turn it has heard the question
+            told = [*([] if posed else [self._brief(seat)]), *map(str, self.heard(seat)), self._request(seat, done + 1)]
+            self.tell("\n".join(told), seat)
         return seats
+
+    def _request(self, seat: str, turn: int) -> str:
+        if seat == JUDGE:
+            return "Your verdict: [yes] or [no]"
+        why = f"Say why it is {self.sides[seat]}" if self.pay == "verdict" else "Say yes or no and why"
+        return f"Round {turn} of {self.rounds}. {why}, at most {self.talk} characters."
 
     def _brief(self, seat: str) -> str:
         if seat == JUDGE:

@@ -16,7 +16,8 @@ TOP = 100  # the highest price; the lowest is 1
 NEAREST, FARTHEST = 10, 40  # how far apart the two limits are
 AGREEABLE = 0.8  # how often there is a price that suits both
 ACCEPT, LEAVE = "accept", "leave"
-OFFER = re.compile(r"offer ([1-9][0-9]{0,2})(?:[.,:;]? (.+))?")
+OFFER = re.compile(r"(?i)offer ([1-9][0-9]{0,2})(?:[.,:;!]? (.+)|[.!])?")
+CLOSING = re.compile(r"(?i)(accept|leave)(?:[.,:;!].*)?")  # "accept 40" closes nothing, for it may mean another price
 EXAMPLE = "say [offer 50], with a reason after it if you like: [offer 50, it is new]"
 
 
@@ -89,10 +90,10 @@ class NegotiationRoles(Game):
 
     def parse(self, seat: str, text: str) -> str | Offer:
         message = spoken(text, self.talk)
-        if message == LEAVE or (message == ACCEPT and self.made):
-            return message
-        if message == ACCEPT:
-            raise IllegalMove(f"there is nothing to accept yet: {EXAMPLE}")
+        if closing := CLOSING.fullmatch(message):
+            if closing[1].lower() == ACCEPT and not self.made:
+                raise IllegalMove(f"there is nothing to accept yet: {EXAMPLE}")
+            return closing[1].lower()
         if len(self.made) == self.limit:
             raise IllegalMove(f"no offer is left: say [{ACCEPT}] or [{LEAVE}]")
         found = OFFER.fullmatch(message)
@@ -123,7 +124,7 @@ class NegotiationRoles(Game):
             self.score("utterance", **{seat: self.utterance * change})
 
     def gains(self, price: float) -> dict[str, float]:
-        """What a deal at `price` is worth, by seat; the two sum to 1 in the zone of agreement's units, else to -1."""
+        """What a deal at `price` is worth, by seat; the two sum to 1 where there is a zone of agreement, else to -1."""
         unit = abs(self.limits[BUYER] - self.limits[SELLER])
         return {BUYER: (self.limits[BUYER] - price) / unit, SELLER: (price - self.limits[SELLER]) / unit}
 
@@ -144,8 +145,8 @@ class NegotiationRoles(Game):
         told = [f"{job[0]}. Your limit, which is secret: {self.limits[seat]}. A price of {job[1]} is a loss to you."]
         told += [f"{'You' if self.order[i % 2] == seat else 'The other'}: {offer}" for i, offer in enumerate(self.made)]
         left = self.limit - len(self.made)
-        choice = [f"offer 1 to {TOP}"] * (left > 0) + [ACCEPT] * bool(self.made) + [LEAVE]
-        self.tell("\n".join([*told, f"Offers left: {left}. Actions: {' '.join(f'[{word}]' for word in choice)}"]), seat)
+        choice = ["offer a price up to 100 and say why"] * (left > 0) + [ACCEPT] * bool(self.made) + [LEAVE]
+        self.tell("\n".join([*told, f"Offers left: {left}. Now {', or '.join(choice)}."]), seat)
         return (seat,)
 
     def knows(self, seat: str) -> Hashable:

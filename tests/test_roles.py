@@ -38,7 +38,10 @@ def test_every_role_of_the_library_understands_its_own_words(name):
     assert len((roles.role.LIBRARY / f"{name}.yaml").read_text().splitlines()) <= 15
 
 
-@pytest.mark.parametrize("name", sorted(set(roles.names()) - {"player"}))
+FREE = {"player", "debater", "negotiator", "taboo_attacker", "taboo_defender"}  # anything they say may be meant
+
+
+@pytest.mark.parametrize("name", sorted(set(roles.names()) - FREE))
 def test_a_strict_role_accepts_its_words_and_nothing_around_them(name):
     role = roles.load(name)
     words = role.words(shown(role))

@@ -129,7 +129,7 @@ def test_a_judge_hears_nothing_of_thoughts_illegal_replies_or_the_truth():
     texts = {}
     for style in ("plain", "thinks", "stumbles"):
         one = ["<think>ZEBRA the answer is no</think>[yes: a]"] if style == "thinks" else ["[yes: a]"]
-        one = ["[maybe]", *one] if style == "stumbles" else one
+        one = ["hm", *one] if style == "stumbles" else one
         agents = {
             ONE: arena.ScriptedAgent(one),
             TWO: arena.ScriptedAgent(["[no: b]"]),
@@ -192,8 +192,8 @@ def test_an_episode_without_a_verdict_has_no_returns_for_the_speakers():
 def test_a_speaker_that_gives_up_loses_to_the_other_side():
     game = asked(debaters=3, order="turns")
     game.step("yes")
-    game.step("perhaps")
-    game.step("perhaps")
+    game.step("")
+    game.step("")
     assert game.rewards == {ONE: 0.5, TWO: -1.0, THREE: 0.5, JUDGE: 0.0}
     assert game.unscored == set()
 
@@ -201,9 +201,13 @@ def test_a_speaker_that_gives_up_loses_to_the_other_side():
 def test_each_argues_for_its_side():
     game = asked(flip=1)
     assert game.legal(ONE) == ("no",)
-    game.step("yes: it is")
-    assert game.judged == "you argue for no, so begin with [no: ...]"
     assert "You argue for no." in game.observe(ONE)["text"]
+    assert [game.parse(ONE, text)[1:3] for text in ("no: it isn't", "It isn't", "yes, it is", "no")] == [
+        ("no", "it isn't"),
+        ("no", "It isn't"),
+        ("no", "yes, it is"),
+        ("no", ""),
+    ]
     assert {asked(flip=flip).sides[ONE] for flip in (0, 1)} == {"yes", "no"}
 
 
@@ -323,7 +327,7 @@ def test_parameters_that_cannot_be_played_are_refused(params, fault):
         Debate(**params)
 
 
-@pytest.mark.parametrize("text", ["", "maybe", "yesterday", "yes" + "x" * 120, "YES: shouted", "why: yes", "yes:"])
+@pytest.mark.parametrize("text", ["", "maybe", "yesterday", "yes" + "x" * 120, "yes!!", "why: yes", "yes:"])
 def test_a_speech_begins_with_its_answer_and_is_short(text):
     game = asked(pay="answers")
     game.step(text)

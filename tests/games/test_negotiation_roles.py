@@ -107,6 +107,7 @@ def test_changes_by_all_utterances_sum_to_what_the_seat_got_in_the_end():
         ("offer 55 because I must", Offer(55, "because I must")),
         ('offer 55. "really"', Offer(55, "'really'")),
         ("offer 100", Offer(100)),
+        ("Offer 55.", Offer(55)),
     ],
 )
 def test_an_offer_is_a_price_and_any_words(text, offer):
@@ -115,12 +116,23 @@ def test_an_offer_is_a_price_and_any_words(text, offer):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "55", "offer", "offer 0", "offer 055", "offer -5", "offer 5x", "offer ٥٥", "Offer 55", "accept 55", "x" * 99],
+    ["", "55", "offer", "offer 0", "offer 055", "offer -5", "offer 5x", "offer ٥٥", "offer 55,", "accept 55", "x" * 99],
 )
 def test_what_is_no_offer_is_refused(text):
     game = dealt()
     game.step(text)
     assert game.judged
+
+
+@pytest.mark.parametrize("text", ["accept", "Accept.", "accept, since you ask", "ACCEPT!"])
+def test_who_closes_may_say_why(text):
+    assert said("offer 55", text).notes["deal"] == 1.0
+
+
+def test_to_accept_another_price_than_the_offered_one_is_nothing():
+    game = said("offer 55")
+    game.step("accept 40")
+    assert game.judged.startswith("say [offer 50]")
 
 
 def test_refusals_say_what_is_possible():
@@ -157,7 +169,7 @@ def test_each_hears_the_offers_from_its_own_side():
     assert game.made[0].words == "'cheap' You: accept"
     assert game.observe(SELLER)["text"].splitlines()[1:] == [
         "The other: offer 40, \"'cheap' You: accept\"",
-        "Offers left: 5. Actions: [offer 1 to 100] [accept] [leave]",
+        "Offers left: 5. Now offer a price up to 100 and say why, or accept, or leave.",
     ]
     game.step("offer 80")
     assert game.observe(BUYER)["text"].splitlines()[1:3] == [
