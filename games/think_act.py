@@ -66,7 +66,7 @@ class ThinkAct(Solving):
 
     def _ask(self) -> Seats:
         answered = f'The answer was "{self.claims[-1].shown}". ' if self.claims else ""
-        self.tell(f"{answered}How should one go about it? At most {self.talk} characters.", THINKER)
+        self.tell(f"{answered}How should one go about it? At most {self.talk} characters, like [{ADVICE[0]}]", THINKER)
         return (THINKER,)
 
     def knows(self, seat: str) -> Hashable:

@@ -56,7 +56,7 @@ def test_what_is_no_answer_costs_the_team_its_forfeit():
 
 def test_the_thinker_hears_the_answer_but_not_its_worth():
     heard = [turn.heard for turn in played(["[20]", "[14]"]).turns if turn.seat == "thinker_0"]
-    assert heard[1] == 'The answer was "20". How should one go about it? At most 160 characters.'
+    assert heard[1] == 'The answer was "20". How should one go about it? At most 160 characters, like [go step by step]'
 
 
 def test_the_reward_of_the_end_reaches_every_turn_of_both():
