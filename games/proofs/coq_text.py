@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from games.proofs import equations, logic
+from games.proofs.kernel import is_equation
 from games.proofs.terms import SORTS, Malformed, Term
 
 HEADER = "Require Import Arith List Bool Lia."
@@ -38,7 +39,7 @@ BULLET = re.compile(r"[-+*{}\s]+")
 
 def translate(statement: str) -> str:
     """The statement in Coq, closed: what holds classically is stated under the law of excluded middle."""
-    if statement.split()[:1] == ["forall"]:
+    if is_equation(statement):
         found = equations.read(statement)
         bound = "".join(f" ({v} : {TYPES[SORTS[v[0]]]})" for v in found.variables)
         equation = f"{_term(found.left)} = {_term(found.right)}"

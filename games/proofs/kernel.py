@@ -58,6 +58,11 @@ def lines(proof: str, limits: Limits) -> list[str]:
     return found
 
 
+def is_equation(text: str) -> bool:
+    """Whether a statement is an equation and not a proposition."""
+    return text.lstrip().startswith(("forall ", "forall:"))
+
+
 def number(word: str, most: int) -> int:
     """A plain number from 1 to `most`; raises `Malformed`."""
     if not (word.isascii() and word.isdigit() and len(word) <= 4 and 1 <= int(word) <= most):

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from games.proofs import Admission, Checked, Library, Limits, earlier, equations, logic
-from games.proofs.kernel import Run, lines
+from games.proofs.kernel import Run, is_equation, lines
 from games.proofs.terms import Malformed
 
 LIMITS = Limits()
@@ -107,7 +107,7 @@ def replay(library: Library, proofs: Library) -> None:
 
 
 def _kernel(statement: str) -> ModuleType:
-    return equations if statement.split()[:1] == ["forall"] or statement.startswith("forall:") else logic
+    return equations if is_equation(statement) else logic
 
 
 def _lemmas(kernel: ModuleType, library: Library) -> dict[str, Any]:
