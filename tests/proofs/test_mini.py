@@ -96,6 +96,9 @@ def test_a_theorem_is_proved_neither_by_its_own_name_nor_by_what_came_after_it()
     assert MINI.check("forall x y: y + x = x + y", "rw add_comm", known).score == 0.0
     assert MINI.check("forall a b: (a + b) * 1 = (b + a) * 1", "rw add_comm", known).score == 1.0
     assert MINI.check("p | ~p", "apply middle", {"middle": "q | ~q"}).score == 0.0
+    special, general = "forall a: 0 + s(a) = s(a)", "forall a: 0 + a = a"
+    assert MINI.check(special, "rw general", {"general": general, "special": special}).score == 1.0
+    assert MINI.check(special, "rw general", {"special": special, "general": general}).score == 0.0
 
 
 def test_an_edited_statement_under_a_known_name_is_proved_by_its_own_proof_only():
@@ -131,6 +134,11 @@ def test_a_lemma_of_the_other_kind_is_never_applied():
 def test_bombs_are_refused_and_never_raise(statement, proof):
     verdict = MINI.check(statement, proof, {})
     assert (verdict.score, bool(verdict.reason)) == (0.0, True)
+
+
+def test_a_lemma_is_applied_only_where_its_conclusion_says_what_all_of_its_atoms_are():
+    chain = {"chain": "(p -> q) -> (q -> r) -> p -> r"}
+    assert "doesn't end in" in MINI.check("p -> p", "intro; apply chain", chain).reason
 
 
 def test_fuel_bounds_a_proof():
