@@ -225,9 +225,8 @@ def step(goals: tuple[Goal, ...], line: str, lemmas: Mapping[str, Equation], run
         back = told[0] == "<-"
         name, *which = told[back:] or [""]
         if len(which) <= 1:
-            return (
-                _closed(goal, _rewrite(goal, name, back, number(*which, INSTANCES) if which else 1, lemmas, run)) + rest
-            )
+            place = number(which[0], INSTANCES) if which else 1
+            return _closed(goal, _rewrite(goal, name, back, place, lemmas, run)) + rest
     raise Malformed(f"{line[:40]!r} is no step: use induction, simp, rw or refl")
 
 

@@ -14,10 +14,27 @@ LINE = re.compile(r"[;\n]")
 
 
 class Kernel(Protocol):
-    """A logic: its statements, and how one line changes the goals. The last goals may be proved; () is a proof."""
+    """A logic, as a module: its statements, and how one line changes the goals. A proof leaves no goal."""
+
+    AXIOMS: Mapping[str, Any]
 
     def read(self, text: str) -> Any:
         """The statement; raises `Malformed`."""
+
+    def canon(self, statement: Any) -> str:
+        """Equal texts for statements that are the same one."""
+
+    def faults(self, statement: Any) -> str:
+        """Why it says nothing; "" if it says something."""
+
+    def refute(self, statement: Any) -> str:
+        """Where it is false, in words; "" where no such place was found."""
+
+    def instance(self, statement: Any, lemma: Any) -> bool:
+        """Whether the lemma says it already."""
+
+    def shallow(self, lemmas: Mapping[str, Any]) -> list[str]:
+        """Proofs that need no thought."""
 
     def begin(self, statement: Any) -> tuple[Any, ...]:
         """The goals of a proof that hasn't begun."""
@@ -27,6 +44,9 @@ class Kernel(Protocol):
 
     def goal_text(self, goal: Any) -> str:
         """A goal as a statement of its own, by which it can be proved apart from the proof that reached it."""
+
+    def opening(self, goal: Any) -> list[str]:
+        """Lines that lead from the statement of `goal_text` back to the goal."""
 
 
 @dataclass

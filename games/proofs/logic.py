@@ -17,6 +17,7 @@ Formula = tuple[Any, ...]  # ("atom", name), ("false",), (connective, left, righ
 
 ATOMS = "pqrstuvw"
 FALSE: Formula = ("false",)
+AXIOMS: Mapping[str, Formula] = {}  # all is in the steps
 LEVELS = ("->", "|", "&")  # from the loosest to the tightest; all of them group to the right
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from types import ModuleType
 from typing import Any
 
 from games.proofs import Admission, Checked, Library, Limits, earlier, equations, logic
-from games.proofs.kernel import Run, is_equation, lines
+from games.proofs.kernel import Kernel, Run, is_equation, lines
 from games.proofs.terms import Malformed
 
 LIMITS = Limits()
@@ -32,11 +31,10 @@ class Mini:
         own = kernel.canon(read)
         if own in seen or own in map(kernel.canon, lemmas.values()):
             return Admission("duplicate", f"it was proposed before, as {own}")
-        axioms = getattr(kernel, "AXIOMS", {})
-        for name, lemma in {**axioms, **lemmas}.items():
+        for name, lemma in {**kernel.AXIOMS, **lemmas}.items():
             if kernel.instance(read, lemma):
                 return Admission("instance", f"{name} says it already")
-        for proof in kernel.shallow({**axioms, **lemmas}):
+        for proof in kernel.shallow({**kernel.AXIOMS, **lemmas}):
             if _run(kernel, read, proof, lemmas, QUICK).score:
                 return Admission("trivial", f"{proof!r} proves it")
         return Admission()
@@ -106,16 +104,16 @@ def replay(library: Library, proofs: Library) -> None:
         known[name] = statement
 
 
-def _kernel(statement: str) -> ModuleType:
+def _kernel(statement: str) -> Kernel:
     return equations if is_equation(statement) else logic
 
 
-def _lemmas(kernel: ModuleType, library: Library) -> dict[str, Any]:
+def _lemmas(kernel: Kernel, library: Library) -> dict[str, Any]:
     """The lemmas that this kernel can read: those of its own kind."""
     return {name: kernel.read(text) for name, text in library.items() if _kernel(text) is kernel}
 
 
-def _run(kernel: ModuleType, statement: Any, proof: str, lemmas: dict[str, Any], limits: Limits) -> Checked:
+def _run(kernel: Kernel, statement: Any, proof: str, lemmas: dict[str, Any], limits: Limits) -> Checked:
     run, taken = Run(limits), 0
     goals = kernel.begin(statement)
     try:
