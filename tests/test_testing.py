@@ -21,12 +21,15 @@ from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 
 
+GAMES = {"conjecturer_prover": 60}  # where random play seldom shows all that the facts say
+
+
 @pytest.mark.parametrize("name", names())
 def test_every_game_of_the_house_keeps_the_contract(name):
     """O-03: equal seeds give equal games, other seeds others if there is chance. O-04: nothing survives a reset."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # each declares what a seat may know
-        check_game(lambda: make(name), games=8)
+        check_game(lambda: make(name), games=GAMES.get(name, 8))
 
 
 @pytest.mark.parametrize(
