@@ -99,6 +99,13 @@ def test_every_knob_is_explained(schema, page):
     assert leaves - told == set()
 
 
+@pytest.mark.parametrize(("kind", "page"), [("train", "training.md"), ("tournament", "tournaments.md")])
+def test_every_config_is_told(kind, page):
+    told = (ROOT / "docs" / page).read_text()
+    missing = [name for name in config.names(kind) if f"`{name.removeprefix(f'{kind}/')}`" not in told]
+    assert missing == []
+
+
 def test_every_verb_is_told(capsys):
     assert cli.main(["--help"]) == 0
     listed = set(re.findall(r"^│ (\w+)", capsys.readouterr().out, re.M))
