@@ -91,9 +91,9 @@ class Episode:
     """One game from its deal to its end: the one artefact of `play`.
 
     `returns` are sums of rewards by seat, None where they can't be told: the ending is infra, or the game left the seat
-    unscored. `faced` maps a seat to the id of the task it was posed. `fault` names the seat that forfeited, was cut off or could not reply, if one did. `paid` has what each
-    seat earned by the name of the reward, where the game names its rewards; `notes` figures that pay nobody.
-    `offers` are the tasks that were proposed in play, the refused ones too.
+    unscored. `faced` maps a seat to the id of the task it was posed. `fault` names the seat that forfeited, was cut off
+    or could not reply, if one did. `paid` has what each seat earned by the name of the reward, where the game names its
+    rewards; `notes` figures that pay nobody. `offers` are the tasks that were proposed in play, the refused ones too.
     """
 
     id: str

@@ -20,7 +20,6 @@ from games.proposer_solver import ProposerSolver
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 
-
 GAMES = {"conjecturer_prover": 60}  # where random play seldom shows all that the facts say
 
 
