@@ -5,21 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from pathlib import Path
+import shutil
+from dataclasses import replace
 
 import pytest
 import torch
 
 from arena import config as configs
-from arena import solve
+from arena import exact, solve, strategy
 from arena.engines import models
 from arena.engines.torch import checksum
 from arena.engines.transformer import Transformer
+from arena.evaluation import Estimate
 from arena.make import GameConfig, make
-from roles import load
-from trainers import checkpoint, evaluate, probe
+from trainers import checkpoint, evaluate
 from trainers.config import LoraConfig, RolloutConfig, SeatConfig, TrainConfig
-from trainers.evaluate import Estimate, Policies
+from trainers.evaluate import Policies
 from trainers.learner import adapted
 
 LEGAL = SeatConfig("kuhn", changes={"reply": "legal"})
@@ -97,7 +98,7 @@ def test_exact_numbers_are_those_of_the_strategy(run):
     folder, _, found = run
     policies, tree = Policies(folder), solve.tree(make("kuhn_poker"))
     agents = {role: policies.agent(role, 10) for role in ("first", "second")}
-    table = asyncio.run(probe.strategy(tree, agents))
+    table = asyncio.run(strategy.strategy(tree, agents))
     row = found["evaluation"]["10"]
     assert row["nash_conv"] == pytest.approx(solve.nash_conv(tree, table), abs=1e-5)
     assert row["illegal_games"] == 0  # replies are drawn among legal moves
@@ -131,32 +132,31 @@ def test_illegal_games_by_hand():
     tree, e = solve.tree(make("kuhn_poker")), 0.2
     policy = {known: ((1 - e) / 2,) * 2 for known in tree.information}
     expected = e + (1 - e) * (e + 0.5 * 0.5 * (1 - e) * e)
-    assert probe.illegal_games(tree, policy) == pytest.approx(expected)
-    assert probe.illegal_games(tree, solve.uniform(tree)) == 0
-
-
-def test_only_games_that_tell_who_plays_better_are_played_against_fixed_players():
-    assert evaluate.opponents(make("proposer_solver")) == {}
-    assert list(evaluate.opponents(make("kuhn_poker"))) == ["vs_random", "vs_equilibrium"]
-
-
-def test_odds_at_another_temperature_are_not_called_exact(own_folder: Path):
-    class Spoken:
-        config, game = KUHN, make("kuhn_poker")
-        roles = dict.fromkeys(("first", "second"), load("kuhn", sampling={"temperature": 0.5}))
-
-    assert evaluate.enumerable(Spoken()) is None  # type: ignore[arg-type]
-    Spoken.roles = dict.fromkeys(("first", "second"), load("kuhn"))
-    assert evaluate.enumerable(Spoken()) is not None  # type: ignore[arg-type]
+    assert strategy.illegal_games(tree, policy) == pytest.approx(expected)
+    assert strategy.illegal_games(tree, solve.uniform(tree)) == 0
 
 
 def test_a_team_stands_beside_what_is_known_of_its_game():
     """By hand: who always listens has the best return of two steps; uniform play has that of chance."""
     tree = solve.tree(make("dec_tiger"))
     listen = {known: tuple(float(move == "listen") for move in known.legal) for known in tree.information}
-    found = probe.team(tree, listen)
+    found, lacks = exact.team(tree, listen)
     assert found["team/return"] == pytest.approx(-4) == found["team/optimum"]
     assert found["team/random"] == pytest.approx(2 * (-2 - 50 + 20 - 200 + 2 * (-101 + 9)) / 9)
     assert found["team/centralised"] == pytest.approx(10.815)
-    assert probe.team(tree, solve.uniform(tree))["team/return"] == pytest.approx(found["team/random"])
-    assert probe.team(solve.tree(make("kuhn_poker")), {}) == {}
+    assert lacks == {}
+    assert exact.team(tree, solve.uniform(tree))[0]["team/return"] == pytest.approx(found["team/random"])
+    assert strategy.team(solve.tree(make("kuhn_poker")), {}) == {}
+
+
+def test_seats_at_the_untrained_model_are_measured_too(run, tmp_path):
+    """A seat of the word `base` keeps the weights of step 0 at every step."""
+    folder, _, _ = run
+    beside = tmp_path / "run"
+    shutil.copytree(folder, beside)
+    seats = {"first": LEGAL, "second": SeatConfig("kuhn", agent="base", changes={"reply": "legal"})}
+    configs.save(replace(KUHN, seats=seats), beside / "config.yaml")
+    rows = evaluate.run(beside, deals=4)["evaluation"]
+    first, second = ({row["vs_random"]["exact"][seat] for row in rows.values()} for seat in ("first_0", "second_0"))
+    assert len(first) == 3
+    assert len(second) == 1

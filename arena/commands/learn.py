@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from arena import config, terminal
-from arena.cast import BASE, POLICY, Cast
+from arena import config, evaluation, terminal
+from arena.cast import BASE, POLICY, ROLE_FILE, Cast, plain
 from arena.commands import existing_run, print_json, reach, run_folder, writable
 from arena.config import ConfigError, nearest
 from arena.game import Game
@@ -72,25 +73,63 @@ def train(name: str, /, *overrides: str, folder: Path | None = None) -> None:
     terminal.say(f"{folder}: {settings.steps} steps; next: scrimmage evaluate {folder}")
 
 
-def evaluate(run: Path, /, *, json: bool = False) -> None:
-    """Measure a run's checkpoints: exact exploitability where the game is small, and play against fixed agents.
+def evaluate(
+    what: str,
+    /,
+    *,
+    game: str | None = None,
+    against: list[str] | None = None,
+    deals: int = evaluation.DEALS,
+    json: bool = False,
+) -> None:
+    """Measure a run's checkpoints, or any agent in a game: exactly where the game is small, and by games.
 
     For example:
 
         scrimmage evaluate runs/kuhn
+        scrimmage evaluate smollm2-135m@leduc --game leduc_poker
+        scrimmage evaluate bot:tit_for_tat --game 'prisoners_dilemma(rounds=3)' --against random
 
     Parameters
     ----------
-    run
-        The folder of a run.
+    what
+        The folder of a run; or, with --game, an agent's word, such as for `scrimmage play`.
+    game
+        The game in which the agent plays every seat in turn, with its parameters if it has some.
+    against
+        One more opponent, by its word; may be given several times.
+    deals
+        How many deals are played for each seat and opponent.
     json
         Print the report as JSON.
     """
-    existing_run(run)
+    words = against or []
     with terminal.aside(json):
-        report = reach("trainers.evaluate:run")(run)
+        report = _of_run(Path(what), words, deals) if game is None else _of_agent(what, make(game), words, deals)
     if json:
         print_json(report)
+
+
+def _of_run(run: Path, words: list[str], deals: int) -> Any:
+    if not (run / "config.yaml").is_file() and (plain(str(run)) or "@" in run.name or (run / ROLE_FILE).is_file()):
+        raise ConfigError("an agent is measured in a game", str(run), remedy="say which: --game kuhn_poker")
+    existing_run(run)
+    return reach("trainers.evaluate:run")(run, deals, {word: Cast().agent(word) for word in words})
+
+
+def _of_agent(word: str, game: Game, words: list[str], deals: int) -> Any:
+    if (Path(word) / "config.yaml").is_file():
+        raise ConfigError("a run is measured in its own game", word, remedy="leave --game out")
+    cast = Cast()
+    for one in (word, *words):
+        cast.check(one, game)
+    agents = dict.fromkeys(game.roles, cast.agent(word))
+    trial = evaluation.Trial(game, agents, word, deals)
+    met, unmet = evaluation.opponents(game, {one: cast.agent(one) for one in words})
+    row = asyncio.run(evaluation.measure(trial, evaluation.unfold(game, agents), met))
+    row["left_out"] |= unmet
+    evaluation.show(f"{word} in {game}", {word: row}, "agent")
+    return {"agent": word, "game": str(game), "deals": deals, **row}
 
 
 def export(

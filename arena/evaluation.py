@@ -1,0 +1,264 @@
+"""How well agents play a game: exactly where it is small enough, and by games against fixed players."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from arena import blunders, exact, terminal
+from arena.agent import Agent, HumanAgent, LLMAgent, OracleAgent, RandomAgent
+from arena.blunders import Z95, Judge
+from arena.exact import Space
+from arena.game import Game
+from arena.make import make
+from arena.play import in_parallel, play
+from arena.positions import Positions
+from arena.seeding import derive
+from arena.strategy import NoOdds, Table, strategy
+from arena.types import Episode
+
+DEALS = 200  # sampled games for each seat and opponent
+SETS = 5_000  # that a language model is asked for at most: a model of 135M answers about 4 a second on one core
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The agents on trial, by role, in a game: in all its roles, or in those that learn.
+
+    Every opponent is met in `deals` games a seat, and all meet the same deals, so that luck of the cards cancels in
+    comparisons. Raises ValueError for fewer deals than an interval takes, and for an agent who would be asked too much.
+    """
+
+    game: Game
+    agents: Mapping[str, Agent]
+    title: str
+    deals: int = DEALS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.deals < 2:
+            raise ValueError(f"deals is {self.deals}: an interval takes at least 2")
+        if any(isinstance(agent, HumanAgent) for agent in self.agents.values()):
+            raise ValueError("agent 'human' would be asked some hundred times: play a match or a tournament instead")
+
+    @property
+    def seats(self) -> list[str]:
+        """Those that the agents on trial take in turn, with an opponent in all others."""
+        return [seat for seat in self.game.possible_agents if seat.rpartition("_")[0] in self.agents]
+
+    @cached_property
+    def judge(self) -> Judge:
+        return Judge(self.game)
+
+
+def opponents(game: Game, words: Mapping[str, Agent]) -> tuple[dict[str, Agent], dict[str, str]]:
+    """Whom to measure against, by the key of a row, `words` included; and who isn't met, and why."""
+    met: dict[str, Agent] = {}
+    left = {}
+    if game.info.zero_sum or game.info.cooperative:
+        met["vs_random"] = RandomAgent()
+        game.reset(seed=0)
+        if game.oracle(game.acting[0]):
+            met["vs_equilibrium"] = OracleAgent()
+        else:
+            left["vs_equilibrium"] = f"{game} has no oracle"
+    else:
+        left["vs_random"] = "in a game of general sum, a return against fixed players doesn't tell who plays better"
+    return met | {f"vs_{word}": agent for word, agent in words.items()}, left
+
+
+def unfold(game: Game, agents: Mapping[str, Agent]) -> Space | str:
+    """The game's tree or positions; else why exact values can't be had."""
+    if lacking := [role for role in game.roles if role not in agents]:
+        return f"the agents on trial don't play {', '.join(lacking)}"
+    try:
+        return exact.unfold(game, agents)
+    except ValueError as error:  # its way of saying: too many nodes, or chances and moves that can't be listed
+        return str(error)
+
+
+async def measure(trial: Trial, space: Space | str, met: Mapping[str, Agent]) -> Row:
+    """All that can be told of the agents on trial, by name; what can't has its reason in `left_out`.
+
+    `space` is what `unfold` says of the game, `met` are opponents by key.
+    """
+    row: Row = {}
+    left: dict[str, str] = {}
+    table = await _table(trial, trial.agents, space, "exact values", left)
+    if table is not None and not isinstance(space, str):
+        row |= exact.summary(space, table)
+        if trial.game.info.cooperative and not isinstance(space, Positions):
+            found, lacks = exact.team(space, table)
+            row |= found
+            left |= lacks
+    if reason := blunders.unknown(trial.game):
+        left["blunders"] = reason
+    for key, opponent in met.items():
+        row[key] = await _against(trial, key, opponent, space, table, left)
+    return {**row, "left_out": left}
+
+
+async def _table(
+    trial: Trial, agents: Mapping[str, Agent], space: Space | str, what: str, left: dict[str, str]
+) -> Table | None:
+    """The agents' whole strategy; or None, with the reason noted."""
+    if isinstance(space, str):
+        left[what] = space
+        return None
+    models = any(isinstance(agent, LLMAgent) for agent in agents.values())
+    sets = len(space.information)
+    if models and sets > SETS:
+        left[what] = f"{trial.game} has {sets} information sets: a language model is asked for {SETS} at most"
+        return None
+    try:
+        if not models:
+            return await strategy(space, agents)
+        with terminal.Ticker(f"{trial.title}: information sets", sets) as tick:
+            return await strategy(space, agents, told=tick)
+    except NoOdds as error:
+        left[what] = str(error)
+        return None
+
+
+async def _against(
+    trial: Trial, key: str, opponent: Agent, space: Space | str, table: Table | None, left: dict[str, str]
+) -> Row:
+    """What comes of meeting one opponent: `exact` returns, `sampled` ones, and `blunders`."""
+    row: Row = {}
+    theirs = None
+    if table is not None and not isinstance(space, str):
+        theirs = await _table(trial, dict.fromkeys(trial.game.roles, opponent), space, f"{key}, exact", left)
+        if theirs is not None:
+            row["exact"] = exact.against(space, table, theirs)
+    episodes = await _games(trial, key, opponent)
+    row["sampled"] = _estimates(trial, key, episodes, left)
+    if "blunders" in left:
+        return row
+    if isinstance(space, Positions) and table is not None and theirs is not None:
+        perfect = await strategy(space, dict.fromkeys(trial.game.roles, OracleAgent()))
+        found = blunders.exact(space, table, theirs, perfect)
+    else:
+        found = trial.judge.sampled(episodes)
+    return {**row, "blunders": found.to_json()}
+
+
+# -- played games --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean and its 95 % interval, by the normal distribution over `n` independent deals, at least 2."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    @classmethod
+    def of(cls, samples: Sequence[float]) -> Estimate:
+        mean = statistics.fmean(samples)
+        half = Z95 * statistics.stdev(samples) / math.sqrt(len(samples))
+        return cls(mean, mean - half, mean + half, len(samples))
+
+
+async def _games(trial: Trial, key: str, opponent: Agent) -> list[tuple[Episode, str]]:
+    """Every deal with an agent on trial in each of its seats: the game, and that seat; deal by deal."""
+    asked = [(deal, seat) for deal in range(trial.deals) for seat in trial.seats]
+    found: dict[tuple[int, str], Episode] = {}
+    waiting = iter(asked)
+    with terminal.Ticker(f"{trial.title}: games {key}", len(asked)) as tick:
+
+        async def work() -> None:
+            for deal, seat in waiting:
+                agents = {s: opponent for s in trial.game.possible_agents}
+                agents[seat] = trial.agents[seat.rpartition("_")[0]]
+                found[deal, seat] = episode = await play(
+                    make(trial.game.name, **trial.game.params),
+                    agents,
+                    seed=derive(trial.seed, "evaluate", deal),
+                    stream=(trial.seed, "evaluate", seat),
+                )
+                if episode.ending == "infra":
+                    raise RuntimeError(f"{trial.title}: a game {key} broke off: {episode.reason}")
+                tick(len(found))
+
+        await in_parallel(work, len(asked))
+    return [(found[job], job[1]) for job in asked]
+
+
+def _estimates(trial: Trial, key: str, episodes: Sequence[tuple[Episode, str]], left: dict[str, str]) -> Row:
+    """The return in every seat, and the `mean` over the seats of each deal, which counts once."""
+    seats = trial.seats
+    returns = [episode.returns[seat] for episode, seat in episodes]
+    deals = [returns[first : first + len(seats)] for first in range(0, len(returns), len(seats))]
+    scored = [[value for value in deal if value is not None] for deal in deals if None not in deal]
+    if len(scored) < len(deals):
+        left[f"{key}, {len(deals) - len(scored)} of {len(deals)} deals"] = "a game could not be scored"
+    if len(scored) < 2:
+        return {}
+    samples = {seat: [deal[i] for deal in scored] for i, seat in enumerate(seats)}
+    samples["mean"] = [statistics.fmean(deal) for deal in scored]
+    return {name: vars(Estimate.of(values)) for name, values in samples.items()}
+
+
+# -- showing -------------------------------------------------------------------------------------------------------
+
+
+def show(title: str, rows: Mapping[str, Row], of: str) -> None:
+    """Rows by what `of` names, as tables: numbers, returns against opponents, blunders, and what was left out."""
+    plain = dict.fromkeys(key for row in rows.values() for key, value in row.items() if isinstance(value, int | float))
+    terminal.say(f"\n{terminal.one_line(title)}:")
+    if plain:
+        terminal.table((of, *plain), [(name, *(row.get(key, "") for key in plain)) for name, row in rows.items()])
+    met = [
+        (name, key.removeprefix("vs_"), row[key])
+        for key in dict.fromkeys(key for row in rows.values() for key in row if key.startswith("vs_"))
+        for name, row in rows.items()
+    ]
+    played = [
+        (name, opponent, seat, exact_text(found, seat), interval(estimate))
+        for name, opponent, found in met
+        for seat, estimate in found["sampled"].items()
+    ]
+    if played:
+        terminal.table((of, "against", "seat", "exact return", "sampled, 95 % interval"), played)
+    judged = [
+        (name, opponent, *_blunder_cells(found["blunders"])) for name, opponent, found in met if "blunders" in found
+    ]
+    if judged:
+        columns = ("moves that lose value", "where a legal one would", "illegal", "lost a game", "by ply")
+        terminal.table((of, "against", *columns), judged)
+    for (what, why), names in _reasons(rows).items():
+        terminal.say(terminal.one_line(f"not measured ({', '.join(names)}): {what}: {why}"))
+
+
+def _reasons(rows: Mapping[str, Row]) -> dict[tuple[str, str], list[str]]:
+    """What was left out and why, with the rows that lack it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, row in rows.items():
+        for reason in row.get("left_out", {}).items():
+            found.setdefault(reason, []).append(name)
+    return found
+
+
+def _blunder_cells(found: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+    rate = f"{found['rate']:.1%}"
+    if found["games"]:
+        rate += f" [{found['low']:.1%}, {found['high']:.1%}] of {found['games']} games"
+    staked = "" if found["at_stake"] is None else f"{found['at_stake']:.1%}"
+    plies = "  ".join(f"{ply['ply']}: {ply['rate']:.0%}" for ply in found["by_ply"])
+    return rate, staked, f"{found['illegal']:.1%}", f"{found['lost']:.3f}", plies
+
+
+def exact_text(found: Mapping[str, Any], seat: str) -> str:
+    return f"{found['exact'][seat]:+.3f}" if "exact" in found else ""
+
+
+def interval(estimate: Mapping[str, float]) -> str:
+    return f"{estimate['mean']:+.3f} [{estimate['low']:+.3f}, {estimate['high']:+.3f}]"

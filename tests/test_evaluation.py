@@ -1,0 +1,228 @@
+"""Any agent is measured in a game: exactly where it is small, by hand-made policies whose numbers are known."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+
+import pytest
+
+from arena import evaluation, exact, positions, strategy
+from arena.agent import HumanAgent, LLMAgent, OracleAgent, RandomAgent, ScriptedAgent
+from arena.blunders import Judge, wilson
+from arena.chat import Chat
+from arena.cli import main
+from arena.engines import models
+from arena.engines.torch import TorchEngine
+from arena.engines.transformer import Transformer
+from arena.evaluation import Trial
+from arena.make import make
+from arena.search import SearchAgent
+from roles import load
+
+
+def measured(label, agent, deals=4, **more):
+    """The row of one agent in every role of a game."""
+    game = make(label)
+    trial = Trial(game, dict.fromkeys(game.roles, agent), agent.name, deals)
+    met, unmet = evaluation.opponents(game, more)
+    row = asyncio.run(evaluation.measure(trial, evaluation.unfold(game, trial.agents), met))
+    row["left_out"] |= unmet
+    return row
+
+
+# -- exact values --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("label", "gain", "sets"),
+    [
+        ("kuhn_poker", 11 / 12, 12),
+        ("kuhn_poker(seats=3)", 2.0625, 48),
+        pytest.param("leduc_poker", 4.747222, 936, marks=pytest.mark.slow),
+        ("liars_dice(sides=3)", None, 192),
+        ("rock_paper_scissors", 0.0, 2),
+    ],
+)
+def test_uniform_play_has_its_known_nash_conv_through_the_whole_path(label, gain, sets):
+    row = measured(label, RandomAgent(), deals=2)
+    assert row["information_sets"] == sets
+    assert (row["illegal_games"], row["illegal_mass"]) == pytest.approx((0, 0), abs=1e-12)
+    if gain is not None:
+        assert row["nash_conv"] == pytest.approx(gain, abs=1e-6)
+
+
+def test_perfect_play_can_not_be_exploited_and_wins_what_the_game_is_worth():
+    row = measured("kuhn_poker", OracleAgent())
+    assert row["nash_conv"] == pytest.approx(0, abs=1e-9)
+    assert row["vs_equilibrium"]["exact"]["first_0"] == pytest.approx(-1 / 18)
+    assert row["vs_equilibrium"]["exact"]["mean"] == pytest.approx(0)
+
+
+def test_an_illegal_reply_is_a_forfeit_and_is_not_normalised_away():
+    """Whoever always says zebra loses two chips at once, in either seat, and every game comes to it."""
+    row = measured("kuhn_poker", ScriptedAgent(["[zebra]"] * 3))
+    assert (row["illegal_mass"], row["illegal_games"]) == (1.0, pytest.approx(1.0))
+    # As the first seat it forfeits at its first turn; as the second one too, for the other never ends the game alone.
+    assert row["vs_random"]["exact"] == pytest.approx({"first_0": -2.0, "second_0": -2.0, "mean": -2.0})
+
+
+@dataclass(frozen=True)
+class Counting(LLMAgent):
+    """Counts in `asked` how often its odds are wanted at each prompt."""
+
+    asked = {}
+
+    async def odds(self, context, *, canonical=False):
+        key = tuple(message["content"] for message in context.messages)
+        self.asked[key] = self.asked.get(key, 0) + 1
+        return await super().odds(context, canonical=canonical)
+
+
+def test_a_language_model_is_asked_once_for_every_information_set(own_folder):
+    model, tokenizer = models.load(models.find("tiny"))
+    role = load("kuhn", reply="legal", system="", examples=[])
+    agent = Counting("tiny", role, TorchEngine(Transformer(model)), Chat(tokenizer))
+    Counting.asked.clear()
+    row = measured("kuhn_poker", agent, deals=2)
+    assert row["information_sets"] == 12 == len(Counting.asked)
+    assert set(Counting.asked.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"sampling": {"temperature": 0.5}}, "has temperature 0.5: free replies are exact at 1 only"),
+        ({"action": r"\[([^\[\]]+)\]"}, "also takes"),
+    ],
+)
+def test_what_can_not_be_told_exactly_is_left_out_with_its_reason(own_folder, changes, reason):
+    model, tokenizer = models.load(models.find("tiny"))
+    agent = LLMAgent("tiny", load("kuhn", **changes), TorchEngine(Transformer(model)), Chat(tokenizer))
+    game = make("kuhn_poker")
+    space = evaluation.unfold(game, dict.fromkeys(game.roles, agent))
+    with pytest.raises(strategy.NoOdds, match=reason):
+        asyncio.run(strategy.strategy(space, dict.fromkeys(game.roles, agent)))
+
+
+def test_a_searching_agent_has_no_odds_and_is_measured_by_games():
+    row = measured("nim(heaps=[1, 2])", SearchAgent(simulations=20))
+    assert "nash_conv" not in row
+    assert "plays move by move" in row["left_out"]["exact values"]
+    assert row["vs_equilibrium"]["sampled"]["mean"]["n"] == 4
+
+
+def test_a_team_stands_beside_its_optimum():
+    row = measured("dec_tiger", OracleAgent())
+    assert row["team/return"] == pytest.approx(-4) == row["team/optimum"]
+    assert row["team/random"] < row["team/return"] < row["team/centralised"]
+
+
+def test_a_game_of_general_sum_has_no_fixed_opponents_but_those_that_are_named():
+    row = measured("prisoners_dilemma(rounds=1, talk=0)", RandomAgent(), deals=2, random=RandomAgent())
+    assert "general sum" in row["left_out"]["vs_random"]
+    assert row["vs_random"]["sampled"]["mean"]["n"] == 2
+
+
+@pytest.mark.parametrize(("deals", "agent", "message"), [(1, RandomAgent(), "at least 2"), (9, HumanAgent(), "human")])
+def test_what_makes_no_sense_is_refused(deals, agent, message):
+    game = make("kuhn_poker")
+    with pytest.raises(ValueError, match=message):
+        Trial(game, dict.fromkeys(game.roles, agent), "x", deals)
+
+
+# -- blunders ------------------------------------------------------------------------------------------------------
+
+
+def test_the_blunder_rate_of_random_play_by_hand():
+    """Nim with 1 and 2. First: of A1, B1, B2 only B1 keeps the win; after it one more move remains, which is forced.
+
+    Second, after perfect B1: everything loses, so nothing is a blunder. Moves a game: (1 + 1/3 + 1) / 2.
+    """
+    found = measured("nim(heaps=[1, 2])", RandomAgent())["vs_equilibrium"]["blunders"]
+    assert found["moves"] == pytest.approx(7 / 6)
+    assert found["rate"] == pytest.approx((2 / 3) / (7 / 3))
+    assert found["at_stake"] == pytest.approx(2 / 3)
+    assert found["lost"] == pytest.approx(2 * (2 / 3) / 2)  # from a win to a loss, in one seat of two
+    assert found["illegal"] == 0
+    assert [(ply["ply"], ply["rate"]) for ply in found["by_ply"]] == [
+        (0, pytest.approx(2 / 3)),
+        (1, 0.0),
+        (2, 0.0),
+    ]
+
+
+def test_perfect_play_never_blunders_and_tic_tac_toe_is_a_draw():
+    row = measured("tic_tac_toe", OracleAgent(), deals=2)
+    assert row["vs_equilibrium"]["blunders"]["rate"] == 0
+    assert row["vs_equilibrium"]["exact"]["mean"] == 0
+    assert row["information_sets"] == 4520  # boards at which somebody moves
+
+
+def test_an_illegal_reply_at_a_lost_position_is_no_blunder_and_at_a_won_one_it_is():
+    game = make("nim(heaps=[1, 1])")  # lost for who moves first
+    game.reset(seed=0)
+    judge = Judge(make("nim(heaps=[1, 1])"))
+    for _ in range(game.info.max_illegal):
+        game.step("zebra")
+    assert judge.loss(game, "zebra") == 0
+    won = make("nim(heaps=[1, 2])")
+    won.reset(seed=0)
+    for _ in range(won.info.max_illegal):
+        won.step("zebra")
+    assert Judge(make("nim(heaps=[1, 2])")).loss(won, "zebra") == 2
+
+
+def test_played_games_agree_with_the_exact_rate():
+    label = "nim(heaps=[1, 2, 2])"
+    whole = measured(label, RandomAgent())["vs_random"]["blunders"]
+    game = make(label)
+    trial = Trial(game, dict.fromkeys(game.roles, RandomAgent()), "x", 150)
+    episodes = asyncio.run(evaluation._games(trial, "vs_random", RandomAgent()))
+    found = trial.judge.sampled(episodes)
+    assert found.games == 300
+    assert found.low < whole["rate"] < found.high
+    assert found.moves == pytest.approx(whole["moves"], abs=0.25)
+
+
+def test_an_interval_of_a_share_is_wilsons():
+    low, high = wilson(0.5, 100)
+    assert (low, high) == (pytest.approx(0.4038, abs=1e-4), pytest.approx(0.5962, abs=1e-4))
+    assert wilson(0.0, 10)[0] == 0.0
+
+
+def test_positions_and_the_tree_tell_the_same():
+    """Where a game is small enough for both, its table of positions gives what its whole tree gives."""
+    game = make("nim(heaps=[1, 2])")
+    agents = dict.fromkeys(game.roles, RandomAgent())
+    table, tree = positions.positions(make("nim(heaps=[1, 2])")), exact.solve.tree(make("nim(heaps=[1, 2])"))
+    one = exact.summary(table, asyncio.run(strategy.strategy(table, agents)))
+    two = exact.summary(tree, asyncio.run(strategy.strategy(tree, agents)))
+    assert one["nash_conv"] == pytest.approx(two["nash_conv"])
+    assert one["illegal_games"] == two["illegal_games"] == 0
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+def test_any_agent_is_measured_by_a_command(capsys):
+    assert main(["evaluate", "random", "--game", "kuhn_poker", "--deals", "4", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["nash_conv"] == pytest.approx(11 / 12)
+    assert main(["evaluate", "bot:tit_for_tat", "--game", "prisoners_dilemma(rounds=2)", "--deals", "2"]) == 0
+    assert "not measured" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["evaluate", "random"], "say which: --game kuhn_poker"),
+        (["evaluate", "bot:tit_for_tat", "--game", "kuhn_poker"], "has no bot"),
+        (["evaluate", "random", "--game", "kuhn_pokr"], "did you mean 'kuhn_poker'"),
+        (["evaluate", "runs/nothing_there"], "no run"),
+    ],
+)
+def test_misuse_is_one_line_before_anything_is_loaded(words, message, capsys):
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
