@@ -19,6 +19,7 @@ from roles import Role, load
 POLICY = "policy"  # the word for the agent that learns, in a training config
 BASE = "base"  # and for the model that it began as, which stays so
 ROLE_FILE = "role.yaml"  # what an exported agent carries
+RUN_FILE = "config.yaml"  # what a run carries
 SIMPLE: Mapping[str, Callable[[], Agent]] = {
     "random": RandomAgent,
     "oracle": OracleAgent,
@@ -40,6 +41,18 @@ def plain(word: str) -> Agent | None:
     return SIMPLE[word]() if word in SIMPLE else None
 
 
+def trained(word: str) -> tuple[Path, int | None, str] | None:
+    """The run, the step (None: the newest) and the role of `runs/kuhn@first` or
+    `runs/kuhn/checkpoints/step_000030@first`; None for any other word.
+    """
+    place, _, role = word.rpartition("@") if "@" in word else (word, "", "")
+    path = Path(place)
+    number = path.name.removeprefix("step_")
+    if path.parent.name == "checkpoints" and number.isdecimal() and (path.parent.parent / RUN_FILE).is_file():
+        return path.parent.parent, int(number), role
+    return (path, None, role) if (path / RUN_FILE).is_file() and (path / "checkpoints").is_dir() else None
+
+
 class Cast:
     """Makes agents; a model that several of them share is loaded once. `progress` hears what takes long."""
 
@@ -48,13 +61,18 @@ class Cast:
         self._loaded: dict[Path, tuple[Engine, Chat]] = {}
 
     def agent(self, word: str) -> Agent:
-        """What `plain` knows, `MODEL@ROLE`, or an exported folder, which has its role.
+        """What `plain` knows, `MODEL@ROLE`, an exported folder, which has its role, or a run or checkpoint: `RUN@ROLE`.
 
         ROLE is a name of the library or a YAML file, MODEL whatever `scrimmage model find` finds. Raises ValueError
         with the nearest match.
         """
         if (agent := plain(word)) is not None:
             return agent
+        if (policy := trained(word)) is not None:
+            run, step, seat = policy
+            saved = import_module("trainers.saved")
+            found: Agent = saved.agent(run, saved.check(run, step, seat), seat, word)
+            return found
         path, role = self.find(word)
         if path not in self._loaded:
             model, tokenizer = import_module("arena.engines.models").load(path)
@@ -65,7 +83,9 @@ class Cast:
     def check(self, word: str, game: Game) -> None:
         """Raise ValueError for a word that is no agent's, or whose agent can't play `game`; no model is loaded."""
         agent = plain(word)
-        if agent is None:
+        if agent is None and (policy := trained(word)) is not None:
+            import_module("trainers.saved").check(*policy)
+        elif agent is None:
             self.find(word)
         elif isinstance(agent, OracleAgent | BotAgent | SearchAgent):
             agent.suits(game)

@@ -13,6 +13,7 @@ import torch
 
 from arena import config as configs
 from arena import exact, solve, strategy
+from arena.cast import Cast
 from arena.engines import models
 from arena.engines.torch import checksum
 from arena.engines.transformer import Transformer
@@ -160,3 +161,28 @@ def test_seats_at_the_untrained_model_are_measured_too(run, tmp_path):
     first, second = ({row["vs_random"]["exact"][seat] for row in rows.values()} for seat in ("first_0", "second_0"))
     assert len(first) == 3
     assert len(second) == 1
+
+
+def test_a_role_of_a_run_sits_down_anywhere_with_the_weights_of_its_step(run):
+    folder, _, found = run
+    game, cast = make("kuhn_poker"), Cast()
+    tree = solve.tree(game)
+    for word, step in ((f"{folder}@first", 10), (f"{folder}/checkpoints/step_000005@first", 5)):
+        cast.check(word, game)
+        agent = cast.agent(word)
+        assert agent.name == word
+        table = asyncio.run(strategy.strategy(tree, dict.fromkeys(game.roles, agent)))
+        assert solve.nash_conv(tree, table) == pytest.approx(found["evaluation"][str(step)]["nash_conv"], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("{}@frist", "no policy was trained as 'frist': .*did you mean 'first'"),
+        ("{}", "a run has several roles: .*@first"),
+        ("{}/checkpoints/step_000007@first", "step 7 was not kept: .*there are 4, 5, 10"),
+    ],
+)
+def test_a_role_or_step_that_a_run_has_not_is_told_before_a_model_is_loaded(run, word, message):
+    with pytest.raises(ValueError, match=message):
+        Cast().check(word.format(run[0]), make("kuhn_poker"))

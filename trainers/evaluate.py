@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -52,11 +52,14 @@ def run(run: Path, deals: int = DEALS, against: Mapping[str, Agent] | None = Non
 
 
 class Policies:
-    """A run's untrained start and some of its checkpoints, each a policy of one engine, speaking as in training."""
+    """A run's untrained start and some of its checkpoints, each a policy of one engine, speaking as in training.
 
-    def __init__(self, run: Path):
+    The checkpoints are those `wanted`, or else the middle and the newest.
+    """
+
+    def __init__(self, run: Path, wanted: Sequence[int] = ()):
         self.config = configs.load(TrainConfig, run / "config.yaml")
-        self.steps = steps(run / "checkpoints")
+        self.steps = sorted({0, *wanted}) if wanted else steps(run / "checkpoints")
         torch.set_num_threads(self.config.threads)
         model, tokenizer = models.load(models.find(self.config.model))
         model = adapted(model, self.config.lora, self.config.seed)
