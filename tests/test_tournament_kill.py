@@ -22,7 +22,7 @@ concurrency: 5
 entrants:
   - {name: random, agent: random}
   - {name: perfect, agent: oracle}
-  - {name: searching, agent: "mcts:30"}
+  - {name: searching, agent: "mcts:100"}
   - {name: copy of perfect, games: {kuhn_poker: oracle, nim: random}}
 """
 
@@ -95,11 +95,12 @@ def test_killed_and_resumed_it_has_every_match_once_and_the_same_table(shape):
 @pytest.mark.slow
 def test_ctrl_c_tells_how_to_go_on_and_the_page_can_be_had_in_between():
     Path("killed.yaml").write_text(CONFIG)
-    code, told = stopped("half", signal.SIGINT, 5)
+    long = "rounds=400"  # it must not be over before it hears of it
+    code, told = stopped("half", signal.SIGINT, 5, long)
     assert code == 130
-    assert told.rstrip().endswith("stopped: it resumes with: scrimmage tournament killed.yaml --folder=half")
+    assert told.rstrip().endswith(f"stopped: it resumes with: scrimmage tournament killed.yaml {long} --folder=half")
     before = stored(Path("half"))
-    board = whole("--folder=half", "--report=half.html")
+    board = whole(long, "--folder=half", "--report=half.html")
     assert board["matches"] == stored(Path("half")) == before
     assert "How matches ended" in Path("half.html").read_text()
     assert not Path("half/report.html").exists()
