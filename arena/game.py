@@ -98,7 +98,6 @@ class Game(AECEnv):  # type: ignore[misc]
     bots: Mapping[str, Bot] = {}  # fixed players by name, such as "tit_for_tat", beside the oracle
     designs: Mapping[str, Sequence[Any]] = {}  # parameters that an environment designer may set -> values it may give
     known: Mapping[str, float] = {}  # values to compare with, by name; the source stands beside them
-    kind: str = ""  # of this deal, set by `start` where a game has several: credit keeps a baseline for each
     render_mode: ClassVar[None] = None
 
     _infos: dict[str, dict[str, Any]] | None = None

@@ -1,8 +1,8 @@
 """Every position of a game of perfect information, however it came about, and what play is worth there.
 
 Where neither chance nor memory matters, a game's positions are far fewer than the ways to go through them: tic-tac-toe
-has 4,520 boards at which somebody moves, and 255,168 games. Policies are tables as in `arena.solve`: what a row lacks to
-1 is an illegal reply, which forfeits at once.
+has 4,520 boards at which somebody moves, and 255,168 games. Policies are tables as in `arena.solve`: what a row lacks
+to 1 is an illegal reply, which forfeits at once.
 """
 
 from __future__ import annotations

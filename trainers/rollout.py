@@ -70,20 +70,19 @@ class Rollout:
         """The games of a step: every deal `samples` times, each with random numbers of its own.
 
         After each come its `resamples`, in which one learning seat draws new ones. The first deals take tasks of the
-        `curriculum`, up to the share that its config gives to the past; the others show some of it to who proposes.
+        `curriculum`, up to the share that its config gives to the past.
         """
         config = self.config
-        tasks: list[Task | None] = []
-        if curriculum is not None:
+        tasks: list[Task] = []
+        if curriculum is not None and config.curriculum.past:
             rng = random.Random(derive(config.seed, step, "curriculum"))
-            tasks += curriculum.choose(round(config.curriculum.past * config.rollout.deals), rng)
-            tasks += [curriculum.past(rng) for _ in range(config.rollout.deals - len(tasks))]
+            tasks = curriculum.choose(round(config.curriculum.past * config.rollout.deals), rng)
         return [
             Job(
                 make(config.game.name, **config.game.params),
                 self.agents,
                 seed=derive(config.seed, step, deal),
-                task=tasks[deal] if tasks else None,
+                task=tasks[deal] if deal < len(tasks) else None,
                 stream=(config.seed, step, sample),
                 apart=apart,
             )

@@ -26,10 +26,10 @@ def tasks(
 
     For example:
 
-        scrimmage tasks runs/absolute_zero
-        scrimmage tasks runs/absolute_zero --state refused
-        scrimmage tasks runs/absolute_zero --tree
-        scrimmage tasks runs/absolute_zero --picture lineage.svg
+        scrimmage tasks runs/r_zero
+        scrimmage tasks runs/r_zero --state refused
+        scrimmage tasks runs/r_zero --tree
+        scrimmage tasks runs/r_zero --picture lineage.svg
 
     Parameters
     ----------
