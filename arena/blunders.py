@@ -147,9 +147,7 @@ class Judge:
 
     def worth(self, position: Game) -> Mapping[str, float]:
         """What every seat still gets by perfect play of all."""
-        path: list[
-            tuple[tuple[str, str], Mapping[str, float]]
-        ] = []  # positions, and what the move to the next one earns
+        path: list[tuple[tuple[str, str], Mapping[str, float]]] = []  # positions, and what going on from there earns
         game = copy.deepcopy(position)
         key = _key(game)
         while not game.ending and key not in self._worth:

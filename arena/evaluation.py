@@ -18,7 +18,7 @@ from arena.make import make
 from arena.play import in_parallel, play
 from arena.positions import Positions
 from arena.seeding import derive
-from arena.strategy import NoOdds, Table, strategy
+from arena.strategy import NoOdds, Table, inexact, strategy
 from arena.types import Episode
 
 DEALS = 200  # sampled games for each seat and opponent
@@ -44,8 +44,7 @@ class Trial:
     def __post_init__(self) -> None:
         if self.deals < 2:
             raise ValueError(f"deals is {self.deals}: an interval takes at least 2")
-        if any(isinstance(agent, HumanAgent) for agent in self.agents.values()):
-            raise ValueError("agent 'human' would be asked some hundred times: play a match or a tournament instead")
+        spare(self.agents)
 
     @property
     def seats(self) -> list[str]:
@@ -57,8 +56,15 @@ class Trial:
         return Judge(self.game)
 
 
+def spare(agents: Mapping[str, Agent]) -> None:
+    """Raise ValueError where a human is among them."""
+    if any(isinstance(agent, HumanAgent) for agent in agents.values()):
+        raise ValueError("agent 'human' would be asked some hundred times: play a match or a tournament instead")
+
+
 def opponents(game: Game, words: Mapping[str, Agent]) -> tuple[dict[str, Agent], dict[str, str]]:
     """Whom to measure against, by the key of a row, `words` included; and who isn't met, and why."""
+    spare(words)
     met: dict[str, Agent] = {}
     left = {}
     if game.info.zero_sum or game.info.cooperative:
@@ -77,6 +83,8 @@ def unfold(game: Game, agents: Mapping[str, Agent]) -> Space | str:
     """The game's tree or positions; else why exact values can't be had."""
     if lacking := [role for role in game.roles if role not in agents]:
         return f"the agents on trial don't play {', '.join(lacking)}"
+    if reason := next(filter(None, map(inexact, agents.values())), ""):
+        return reason  # no need to unfold what nobody could fill
     try:
         return exact.unfold(game, agents)
     except ValueError as error:  # its way of saying: too many nodes, or chances and moves that can't be listed
@@ -215,7 +223,8 @@ def show(title: str, rows: Mapping[str, Row], of: str) -> None:
     plain = dict.fromkeys(key for row in rows.values() for key, value in row.items() if isinstance(value, int | float))
     terminal.say(f"\n{terminal.one_line(title)}:")
     if plain:
-        terminal.table((of, *plain), [(name, *(row.get(key, "") for key in plain)) for name, row in rows.items()])
+        columns = ("", *(f"{of} {name}" for name in rows))
+        terminal.table(columns, [(key, *(row.get(key, "") for row in rows.values())) for key in plain])
     met = [
         (name, key.removeprefix("vs_"), row[key])
         for key in dict.fromkeys(key for row in rows.values() for key in row if key.startswith("vs_"))
@@ -228,12 +237,13 @@ def show(title: str, rows: Mapping[str, Row], of: str) -> None:
     ]
     if played:
         terminal.table((of, "against", "seat", "exact return", "sampled, 95 % interval"), played)
-    judged = [
-        (name, opponent, *_blunder_cells(found["blunders"])) for name, opponent, found in met if "blunders" in found
-    ]
-    if judged:
-        columns = ("moves that lose value", "where a legal one would", "illegal", "lost a game", "by ply")
-        terminal.table((of, "against", *columns), judged)
+    blundered = [(name, opponent, found["blunders"]) for name, opponent, found in met if "blunders" in found]
+    if blundered:
+        columns = ("blunders, of all moves", "where a legal move is one", "illegal ones", "lost a game")
+        terminal.table((of, "against", *columns), [(*who, *_cells(found)) for *who, found in blundered])
+        for name, opponent, found in blundered:
+            plies = " ".join(f"{ply['ply']}:{ply['rate']:.0%}" for ply in found["by_ply"])
+            terminal.say(terminal.one_line(f"blunders by ply, {name} against {opponent}: {plies}"))
     for (what, why), names in _reasons(rows).items():
         terminal.say(terminal.one_line(f"not measured ({', '.join(names)}): {what}: {why}"))
 
@@ -247,13 +257,12 @@ def _reasons(rows: Mapping[str, Row]) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def _blunder_cells(found: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+def _cells(found: Mapping[str, Any]) -> tuple[str, str, str, float]:
     rate = f"{found['rate']:.1%}"
     if found["games"]:
-        rate += f" [{found['low']:.1%}, {found['high']:.1%}] of {found['games']} games"
-    staked = "" if found["at_stake"] is None else f"{found['at_stake']:.1%}"
-    plies = "  ".join(f"{ply['ply']}: {ply['rate']:.0%}" for ply in found["by_ply"])
-    return rate, staked, f"{found['illegal']:.1%}", f"{found['lost']:.3f}", plies
+        rate += f" [{found['low']:.1%}, {found['high']:.1%}]"
+    staked = "none" if found["at_stake"] is None else f"{found['at_stake']:.1%}"
+    return rate, staked, f"{found['illegal']:.1%}", found["lost"]
 
 
 def exact_text(found: Mapping[str, Any], seat: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from arena import solve
@@ -39,7 +39,7 @@ async def strategy(
     agent that has no exact probabilities, before any model is asked.
     """
     for known in tree.information:
-        if reason := inexact(agents[known.role], known):
+        if reason := inexact(agents[known.role], known.legal):
             raise NoOdds(reason)
     if isinstance(tree, Positions) and (held := next((a for a in agents.values() if remembers(a)), None)):
         raise NoOdds(f"agent {held.name!r} may go by more than the position: its strategy takes the game's whole tree")
@@ -57,10 +57,10 @@ async def strategy(
     return {known: found[known] for known in tree.information}
 
 
-def inexact(agent: Agent, known: Information) -> str:
-    """Why the probabilities of an agent's moves can't be told exactly at an information set; "" if they can."""
+def inexact(agent: Agent, legal: Sequence[str] = ()) -> str:
+    """Why an agent's probabilities of these moves can't be told exactly; "" if they can, as far as these show."""
     if isinstance(agent, LLMAgent):
-        return _inexact_role(agent.role, known.legal)
+        return _inexact_role(agent.role, legal)
     if isinstance(agent, RandomAgent | OracleAgent | BotAgent | ScriptedAgent):
         return ""
     return f"agent {agent.name!r} plays move by move and has no probabilities to read"
@@ -73,7 +73,7 @@ def remembers(agent: Agent) -> bool:
     return not isinstance(agent, RandomAgent | OracleAgent)
 
 
-def _inexact_role(role: Role, legal: tuple[str, ...]) -> str:
+def _inexact_role(role: Role, legal: Sequence[str]) -> str:
     if role.reply is Reply.legal:
         return ""
     if role.sampling.temperature != 1:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
+import random
 
 import pytest
 
-from arena import evaluation, exact, positions, strategy
+from arena import blunders, evaluation, exact, positions, solve, strategy
 from arena.agent import HumanAgent, LLMAgent, OracleAgent, RandomAgent, ScriptedAgent
 from arena.blunders import Judge, wilson
 from arena.chat import Chat
@@ -68,26 +68,33 @@ def test_an_illegal_reply_is_a_forfeit_and_is_not_normalised_away():
     assert row["vs_random"]["exact"] == pytest.approx({"first_0": -2.0, "second_0": -2.0, "mean": -2.0})
 
 
-@dataclass(frozen=True)
-class Counting(LLMAgent):
-    """Counts in `asked` how often its odds are wanted at each prompt."""
+class Counting(TorchEngine):
+    """Notes every prompt after which replies are scored."""
 
-    asked = {}
+    def __init__(self, model):
+        super().__init__(model)
+        self.prompts = []
 
-    async def odds(self, context, *, canonical=False):
-        key = tuple(message["content"] for message in context.messages)
-        self.asked[key] = self.asked.get(key, 0) + 1
-        return await super().odds(context, canonical=canonical)
+    async def score(self, ids, replies, *, policy="live"):
+        self.prompts.append(tuple(ids))
+        return await super().score(ids, replies, policy=policy)
 
 
-def test_a_language_model_is_asked_once_for_every_information_set(own_folder):
+@pytest.mark.parametrize(
+    ("label", "role"),
+    [
+        ("kuhn_poker", "kuhn"),
+        pytest.param("leduc_poker", "leduc", marks=pytest.mark.slow),
+        pytest.param("nim", "nim", marks=pytest.mark.slow),
+    ],
+)
+def test_a_language_model_is_asked_once_for_every_information_set(own_folder, label, role):
     model, tokenizer = models.load(models.find("tiny"))
-    role = load("kuhn", reply="legal", system="", examples=[])
-    agent = Counting("tiny", role, TorchEngine(Transformer(model)), Chat(tokenizer))
-    Counting.asked.clear()
-    row = measured("kuhn_poker", agent, deals=2)
-    assert row["information_sets"] == 12 == len(Counting.asked)
-    assert set(Counting.asked.values()) == {1}
+    engine, game = Counting(Transformer(model)), make(label)
+    agents = dict.fromkeys(game.roles, LLMAgent("tiny", load(role), engine, Chat(tokenizer)))
+    space = evaluation.unfold(game, agents)
+    asyncio.run(strategy.strategy(space, agents))
+    assert len(engine.prompts) == len(set(engine.prompts)) == len(space.information)
 
 
 @pytest.mark.parametrize(
@@ -100,10 +107,10 @@ def test_a_language_model_is_asked_once_for_every_information_set(own_folder):
 def test_what_can_not_be_told_exactly_is_left_out_with_its_reason(own_folder, changes, reason):
     model, tokenizer = models.load(models.find("tiny"))
     agent = LLMAgent("tiny", load("kuhn", **changes), TorchEngine(Transformer(model)), Chat(tokenizer))
-    game = make("kuhn_poker")
-    space = evaluation.unfold(game, dict.fromkeys(game.roles, agent))
-    with pytest.raises(strategy.NoOdds, match=reason):
-        asyncio.run(strategy.strategy(space, dict.fromkeys(game.roles, agent)))
+    row = measured("kuhn_poker", agent, deals=2)
+    assert reason in row["left_out"]["exact values"]
+    assert "nash_conv" not in row
+    assert row["vs_equilibrium"]["sampled"]["mean"]["n"] == 2
 
 
 def test_a_searching_agent_has_no_odds_and_is_measured_by_games():
@@ -123,6 +130,11 @@ def test_a_game_of_general_sum_has_no_fixed_opponents_but_those_that_are_named()
     row = measured("prisoners_dilemma(rounds=1, talk=0)", RandomAgent(), deals=2, random=RandomAgent())
     assert "general sum" in row["left_out"]["vs_random"]
     assert row["vs_random"]["sampled"]["mean"]["n"] == 2
+
+
+def test_no_human_is_asked_hundreds_of_times_as_an_opponent_either():
+    with pytest.raises(ValueError, match="human"):
+        evaluation.opponents(make("kuhn_poker"), {"human": HumanAgent()})
 
 
 @pytest.mark.parametrize(("deals", "agent", "message"), [(1, RandomAgent(), "at least 2"), (9, HumanAgent(), "human")])
@@ -153,6 +165,21 @@ def test_the_blunder_rate_of_random_play_by_hand():
     ]
 
 
+def test_who_never_says_a_move_blunders_where_there_was_something_to_lose():
+    """Nim with 1 and 2 is won for the first seat, and after perfect play lost for the second."""
+    row = measured("nim(heaps=[1, 2])", ScriptedAgent(["[zebra]"] * 4))
+    played = row["vs_equilibrium"]["blunders"]
+    assert (played["rate"], played["illegal"], played["at_stake"], played["lost"]) == (0.5, 0.5, 1.0, 1.0)
+    assert (played["moves"], played["games"]) == (1.0, 8)
+    assert [tuple(ply.values()) for ply in played["by_ply"]] == [(0, 0.5, 1.0), (1, 0.5, 0.0)]
+    table = positions.positions(make("nim(heaps=[1, 2])"))
+    perfect = asyncio.run(strategy.strategy(table, dict.fromkeys(("first", "second"), OracleAgent())))
+    silent = {known: (0.0,) * len(known.legal) for known in table.information}
+    whole = blunders.exact(table, silent, perfect, perfect).to_json()
+    assert {**whole, "games": 8, "low": played["low"], "high": played["high"]} == played
+
+
+@pytest.mark.slow
 def test_perfect_play_never_blunders_and_tic_tac_toe_is_a_draw():
     row = measured("tic_tac_toe", OracleAgent(), deals=2)
     assert row["vs_equilibrium"]["blunders"]["rate"] == 0
@@ -192,15 +219,34 @@ def test_an_interval_of_a_share_is_wilsons():
     assert wilson(0.0, 10)[0] == 0.0
 
 
-def test_positions_and_the_tree_tell_the_same():
-    """Where a game is small enough for both, its table of positions gives what its whole tree gives."""
-    game = make("nim(heaps=[1, 2])")
-    agents = dict.fromkeys(game.roles, RandomAgent())
-    table, tree = positions.positions(make("nim(heaps=[1, 2])")), exact.solve.tree(make("nim(heaps=[1, 2])"))
-    one = exact.summary(table, asyncio.run(strategy.strategy(table, agents)))
-    two = exact.summary(tree, asyncio.run(strategy.strategy(tree, agents)))
-    assert one["nash_conv"] == pytest.approx(two["nash_conv"])
-    assert one["illegal_games"] == two["illegal_games"] == 0
+@pytest.mark.parametrize("label", ["nim(heaps=[1, 2, 3])", "nim(heaps=[2, 3], misere=true)"])
+def test_positions_and_the_tree_tell_the_same(label):
+    """Of a policy that goes by what is heard last, a part of it illegal."""
+    table, tree = positions.positions(make(label)), solve.tree(make(label))
+
+    def policy(space):
+        found = {}
+        for known in space.information:
+            rng = random.Random(known.heard[-1])
+            odds = [rng.random() for _ in (*known.legal, None)]
+            found[known] = tuple(p / sum(odds) for p in odds[:-1])
+        return found
+
+    assert len(table.information) < len(tree.information)
+    one, two = exact.summary(table, policy(table)), exact.summary(tree, policy(tree))
+    for name in ("nash_conv", "exploitability", "illegal_games"):
+        assert one[name] == pytest.approx(two[name])
+    assert one["illegal_games"] > 0.1
+    met = exact.against(table, policy(table), solve.uniform(table))
+    assert met == pytest.approx(exact.against(tree, policy(tree), solve.uniform(tree)))
+
+
+def test_what_has_chance_or_hides_something_or_is_too_large_is_no_table():
+    for label in ("kuhn_poker", "truel", "rock_paper_scissors"):
+        with pytest.raises(ValueError, match="perfect information without chance"):
+            positions.positions(make(label))
+    with pytest.raises(ValueError, match="more than 10 positions"):
+        positions.positions(make("nim"), limit=10)
 
 
 # -- the command ---------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import torch
 from arena import config as configs
 from arena import evaluation
 from arena.agent import Agent, LLMAgent
-from arena.cast import BASE
+from arena.cast import BASE, Cast
 from arena.chat import Chat
 from arena.engines import models
 from arena.engines.torch import TorchEngine
@@ -31,16 +31,18 @@ from trainers.rollout import Rollout
 from trainers.train import load_weights
 
 
-def run(run: Path, deals: int = DEALS, against: Mapping[str, Agent] | None = None) -> dict[str, Any]:
+def run(run: Path, deals: int = DEALS, against: Sequence[str] = ()) -> dict[str, Any]:
     """Measure step 0, the middle and the last checkpoint of a run, print it, and note it in the run's report.json.
 
-    `against` are more opponents, by their words.
-
-    The key `evaluation` of what is returned (and written) holds a row for each step, by its number as text.
+    `against` are the words of more opponents. The key `evaluation` of what is returned (and written) holds a row for
+    each step, by its number as text.
     """
     policies = Policies(run)
     game = policies.rollout.game
-    met, unmet = evaluation.opponents(game, against or {})
+    cast = Cast()
+    for word in against:
+        cast.check(word, game)
+    met, unmet = evaluation.opponents(game, {word: cast.agent(word) for word in against})
     space = evaluation.unfold(game, {role: policies.agent(role, 0) for role in policies.rollout.roles})
     rows = {}
     for step in policies.steps:

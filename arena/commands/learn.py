@@ -114,7 +114,7 @@ def _of_run(run: Path, words: list[str], deals: int) -> Any:
     if not (run / "config.yaml").is_file() and (plain(str(run)) or "@" in run.name or (run / ROLE_FILE).is_file()):
         raise ConfigError("an agent is measured in a game", str(run), remedy="say which: --game kuhn_poker")
     existing_run(run)
-    return reach("trainers.evaluate:run")(run, deals, {word: Cast().agent(word) for word in words})
+    return reach("trainers.evaluate:run")(run, deals, words)
 
 
 def _of_agent(word: str, game: Game, words: list[str], deals: int) -> Any:
