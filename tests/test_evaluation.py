@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from collections import Counter
 
 import pytest
 
@@ -94,7 +95,10 @@ def test_a_language_model_is_asked_once_for_every_information_set(own_folder, la
     agents = dict.fromkeys(game.roles, LLMAgent("tiny", load(role), engine, Chat(tokenizer)))
     space = evaluation.unfold(game, agents)
     asyncio.run(strategy.strategy(space, agents))
-    assert len(engine.prompts) == len(set(engine.prompts)) == len(space.information)
+    assert len(engine.prompts) == len(space.information)
+    # Both seats of Nim read the same at the same heaps: two decisions behind one prompt.
+    alike = Counter((known.heard, known.moves) for known in space.information)
+    assert sorted(Counter(engine.prompts).values()) == sorted(alike.values())
 
 
 @pytest.mark.parametrize(
