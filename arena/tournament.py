@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -238,6 +239,7 @@ async def _play_all(
             game = games[pairing.game]
             episodes = await _play(game, pairing, {who: seats.of(who, game) for who in pairing.met})
             finished(together([match_of(one, game, pool=plan.name) for one in episodes], pairing.id), episodes)
+            await asyncio.sleep(0)  # agents that never wait would keep Ctrl-C from being heard before the block is over
 
     await in_parallel(work, min(concurrency, len(pairings)))
 
