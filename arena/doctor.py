@@ -51,7 +51,7 @@ def missing(module: str) -> str:
 
 def examine() -> list[Check]:
     """Every check, in the order in which a reader wants them."""
-    return [*software(), *machine(), *models()]
+    return [*software(), *machine(), *fence(), *models()]
 
 
 def software() -> Iterator[Check]:
@@ -107,6 +107,16 @@ def memory() -> int:
     if limit.is_file() and (text := limit.read_text().strip()).isdigit():
         return min(total, int(text))
     return total
+
+
+def fence() -> Iterator[Check]:
+    """What would hold code that models write, found by running some in it."""
+    probe, tiers = import_module("arena.sandbox.probe"), import_module("arena.sandbox.tiers").TIERS
+    troubles = {tier: probe.trouble(tier) for tier in tiers}
+    found = "; ".join(trouble or f"{tier} works" for tier, trouble in troubles.items())
+    remedy = "pip install 'scrimmage[games]', and allow user namespaces or run a kernel with Landlock (5.13 or newer)"
+    ok = not all(troubles.values())
+    yield Check("sandbox", ok, found, "" if ok else remedy)
 
 
 def models() -> Iterator[Check]:

@@ -113,6 +113,18 @@ def store(report: Mapping[str, Any]) -> str:
     return tables + _where(report, {"store": report["versions"]})
 
 
+def sandbox(report: Mapping[str, Any]) -> str:
+    """Verdicts a second by contender, and how long one takes."""
+    rows = []
+    for found in report["results"]:
+        rate = f"{found['verdicts_per_second']:,.0f}"
+        rows.append([found["contender"], f"{found['jobs']:,}", rate, _times(found.get("ours_is_faster"))])
+    head = ["contender", "jobs", "verdicts/s", "faster than a plain process"]
+    cold, trip = report["latency"]["cold_start_ms"], report["latency"]["round_trip_ms"]
+    latency = f"\nTier {report['tier']}: a new jail answers after {cold:.0f} ms, a warm one after {trip:.1f} ms.\n"
+    return _table(head, rows) + latency + _where(report, {"sandbox": report["versions"]})
+
+
 TABLES = {
     "rollout": rollout,
     "update": update,
@@ -120,6 +132,7 @@ TABLES = {
     "ratings": ratings,
     "learning": learning,
     "store": store,
+    "sandbox": sandbox,
 }
 
 
