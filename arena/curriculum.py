@@ -32,7 +32,8 @@ class CurriculumConfig:
     (frontier), by the match quality of TrueSkill, or evenly; no task weighs less than `floor`, one whose p isn't known
     yet weighs 1. The pool holds `capacity` tasks: who is mastered (p of at least `mastered`) leaves first, oldest
     first, then who was never solved, then the oldest. Tasks that share `similar` of their n-grams are one cluster,
-    which may have `cluster_share` of the pool.
+    which may have `cluster_share` of the pool. A deal that takes no task from the pool shows `shown` of them to who
+    proposes, where the game reads a task with a `past`.
     """
 
     past: float = 0.0
@@ -47,6 +48,7 @@ class CurriculumConfig:
     mastered: float = 0.95
     similar: float = 0.8
     cluster_share: float = 0.25
+    shown: int = 0
 
     def __post_init__(self) -> None:
         one_of("curriculum.choice", self.choice, CHOICES)
@@ -56,6 +58,7 @@ class CurriculumConfig:
         within("curriculum.high", self.high, self.low, 1)
         within("curriculum.capacity", self.capacity, 1)
         within("curriculum.samples", self.samples, 1)
+        within("curriculum.shown", self.shown, 0)
 
 
 @dataclass
@@ -236,6 +239,12 @@ class Curriculum:
             if entry.task.id not in excluding
         ]
         return [task for _, task in sorted(keyed, key=lambda pair: -pair[0])[:count]]
+
+    def past(self, rng: random.Random) -> Task | None:
+        """A task that holds `shown` others in its payload `past`, for a proposer to look at; None if there are none."""
+        tasks = self.choose(self.config.shown, rng) if self.config.shown else []
+        ids = tuple(task.id for task in tasks)
+        return Task.new("", parents=ids, past=[task.to_json() for task in tasks]) if tasks else None
 
     # -- what can be told of it ------------------------------------------------------------------------------------
 

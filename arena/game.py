@@ -68,7 +68,7 @@ class GameInfo:
 
     `forfeit` is the reward of a seat that runs out of tries: its opponents share the opposite in a zero-sum game, the
     whole team gets it in a cooperative one. `par` is a return that good play reaches, `max_illegal` how often a seat is
-    asked again in one game.
+    asked again in one game. `shows_past`: a task with the payload `past` shows those tasks to who proposes the next.
     """
 
     zero_sum: bool = False
@@ -80,6 +80,7 @@ class GameInfo:
     max_stages: int = 1000
     max_illegal: int = 1
     forfeit: float = -1.0
+    shows_past: bool = False
 
 
 class Game(AECEnv):  # type: ignore[misc]
@@ -98,6 +99,7 @@ class Game(AECEnv):  # type: ignore[misc]
     bots: Mapping[str, Bot] = {}  # fixed players by name, such as "tit_for_tat", beside the oracle
     designs: Mapping[str, Sequence[Any]] = {}  # parameters that an environment designer may set -> values it may give
     known: Mapping[str, float] = {}  # values to compare with, by name; the source stands beside them
+    kind: str = ""  # of this deal, set by `start` where a game has several: credit keeps a baseline for each
     render_mode: ClassVar[None] = None
 
     _infos: dict[str, dict[str, Any]] | None = None
@@ -158,6 +160,9 @@ class Game(AECEnv):  # type: ignore[misc]
         near = difflib.get_close_matches(name, self.bots, 1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"{self} has no bot {name!r}: {hint}it has {', '.join(self.bots) or 'none'}")
+
+    def ready(self) -> None:
+        """Raise, in one line, what this machine lacks to play the game; asked before a model is loaded for it."""
 
     # -- used by a game --------------------------------------------------------------------------------------------
 

@@ -89,6 +89,7 @@ async def play(
         paid={s: {name: reward for (seat, name), reward in game.paid.items() if seat == s} for s in seats if game.paid},
         notes=dict(game.notes),
         offers=tuple(game.offers),
+        kind=game.kind,
     )
 
 

@@ -49,6 +49,7 @@ class Schedule:
         self.rules: dict[str, Game] = {}
         for config in plan.games:
             game = make(config.name, **config.params)
+            game.ready()
             if str(game) in self.rules:
                 raise ValueError(
                     f"game {str(game)!r} is listed twice: once is enough, rounds say how often it is played"

@@ -94,6 +94,7 @@ class Episode:
     unscored. `faced` maps a seat to the id of the task it was posed. `fault` names the seat that forfeited, was cut off
     or could not reply, if one did. `paid` has what each seat earned by the name of the reward, where the game names its
     rewards; `notes` figures that pay nobody. `offers` are the tasks that were proposed in play, the refused ones too.
+    `kind` is the game's word for deals that are to be compared with each other only, "" where it has but one.
     """
 
     id: str
@@ -111,6 +112,7 @@ class Episode:
     paid: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: Mapping[str, float] = field(default_factory=dict)
     offers: tuple[Offer, ...] = ()
+    kind: str = ""
 
     @property
     def illegal(self) -> bool:

@@ -70,19 +70,20 @@ class Rollout:
         """The games of a step: every deal `samples` times, each with random numbers of its own.
 
         After each come its `resamples`, in which one learning seat draws new ones. The first deals take tasks of the
-        `curriculum`, up to the share that its config gives to the past.
+        `curriculum`, up to the share that its config gives to the past; the others show some of it to who proposes.
         """
         config = self.config
-        tasks: list[Task] = []
-        if curriculum is not None and config.curriculum.past:
+        tasks: list[Task | None] = []
+        if curriculum is not None:
             rng = random.Random(derive(config.seed, step, "curriculum"))
-            tasks = curriculum.choose(round(config.curriculum.past * config.rollout.deals), rng)
+            tasks += curriculum.choose(round(config.curriculum.past * config.rollout.deals), rng)
+            tasks += [curriculum.past(rng) for _ in range(config.rollout.deals - len(tasks))]
         return [
             Job(
                 make(config.game.name, **config.game.params),
                 self.agents,
                 seed=derive(config.seed, step, deal),
-                task=tasks[deal] if deal < len(tasks) else None,
+                task=tasks[deal] if tasks else None,
                 stream=(config.seed, step, sample),
                 apart=apart,
             )

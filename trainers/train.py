@@ -27,6 +27,7 @@ from arena.chat import Chat
 from arena.curriculum import Curriculum
 from arena.engines import models
 from arena.engines.torch import TorchEngine
+from arena.make import make
 from arena.store import Store
 from arena.types import Episode, Match
 from roles import Reply
@@ -64,6 +65,7 @@ def run(config: TrainConfig, folder: Path, tick: Tick = lambda done, figures=Non
     Raises ConfigError if another config has been run there, TrainingStopped if nothing can be learned, and
     KeyboardInterrupt after Ctrl-C once the step under way is saved.
     """
+    make(config.game.name, **config.game.params).ready()
     folder.mkdir(parents=True, exist_ok=True)
     configs.claim(folder, config)
     models.find(config.model)  # made once, before several ranks ask for it

@@ -175,6 +175,7 @@ def export(
 def validate(settings: Any, folder: Path) -> None:
     """Refuse a training config that can't run: its game, seats, roles, model, and the folder it would be written to."""
     game = make(settings.game.name, **settings.game.params)
+    game.ready()
     for where in ("seats", "credit.role_weights", "credit.share"):
         part, _, key = where.partition(".")
         known_roles(game, getattr(settings.credit, key) if part == "credit" else settings.seats, where)
@@ -188,6 +189,10 @@ def validate(settings: Any, folder: Path) -> None:
         raise ConfigError("nobody learns", "seats", remedy=f"give one seat agent: {POLICY} and a role with train: true")
     for name, role in learning.items():
         trainable(role, f"seats.{name}", listed=moves_are_listed(game), settings=settings)
+    if settings.curriculum.shown and not game.info.shows_past:
+        raise ConfigError(
+            f"nobody in {game} can be shown tasks of the past", "curriculum.shown", remedy="leave it at 0"
+        )
     reach("trainers.credit:find")(settings.credit.estimator)
     if settings.probe.evaluate:
         evaluator(settings.probe.evaluate)

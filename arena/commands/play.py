@@ -53,6 +53,7 @@ def play(name: str, /, *params: str, seat: SeatWords, seed: int = 0, games: int 
         raise ConfigError(f"games is {games}", "--games", remedy="play at least one")
     arguments = config.words(params)
     first = make(name, **arguments)
+    first.ready()
     chosen = _chosen(seat)
     seating(first, dict.fromkeys(chosen, HumanAgent()))  # the seats are checked before any model is loaded
     cast = Cast()

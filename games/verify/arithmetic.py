@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from arena.types import Verdict
-from games.verify.expression import compute
-from games.verify.kind import RIGHT, WRONG, Kind, malformed
+from games.verify.expression import NoExpression, compute
+from games.verify.kind import RIGHT, WRONG, Kind, NoProblem, malformed
 
 WHOLE = re.compile(r"-?[0-9]{1,15}")
 
@@ -18,6 +18,21 @@ def make(rng: random.Random, level: int) -> tuple[str, dict[str, Any]]:
     text = str(rng.randint(1, 9))
     for _ in range(level):
         text += f" {rng.choice('+-*')} {rng.randint(1, 9)}"
+    return _posed(text, rng)
+
+
+def read(text: str) -> tuple[str, dict[str, Any]]:
+    """The problem of a written expression; raises NoProblem."""
+    try:
+        _, numbers = compute(text)
+    except NoExpression as error:
+        raise NoProblem("well-formed", str(error)) from None
+    if len(numbers) < 2:
+        raise NoProblem("non-trivial", "there is nothing to work out")
+    return _posed(" ".join(text.split()), random.Random(text))
+
+
+def _posed(text: str, rng: random.Random) -> tuple[str, dict[str, Any]]:
     answer, _ = compute(text)
     near = [answer + shift for shift in (-10, -3, -2, -1, 1, 2, 3, 10)]
     offered = sorted([answer, *rng.sample(near, 3)])

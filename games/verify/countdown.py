@@ -8,13 +8,31 @@ from typing import Any
 
 from arena.types import Verdict
 from games.verify.expression import NoExpression, compute
-from games.verify.kind import RIGHT, WRONG, Kind, malformed
+from games.verify.kind import RIGHT, WRONG, Kind, NoProblem, malformed
+
+MOST = 7  # numbers of a problem
 
 
 def make(rng: random.Random, level: int) -> tuple[str, dict[str, Any]]:
     """`level` + 1 numbers from 1 to 9, and a target that they reach."""
     numbers = [rng.randint(1, 9) for _ in range(level + 1)]
-    solution = _chain(rng, numbers)
+    return _posed(_chain(rng, numbers), numbers, rng)
+
+
+def read(text: str) -> tuple[str, dict[str, Any]]:
+    """The problem whose solution is a written expression; raises NoProblem."""
+    try:
+        target, numbers = compute(text)
+    except NoExpression as error:
+        raise NoProblem("well-formed", str(error)) from None
+    if not 3 <= len(numbers) <= MOST:
+        raise NoProblem("non-trivial", f"a solution has 3 to {MOST} numbers")
+    if target in numbers:
+        raise NoProblem("non-trivial", f"{target} is one of the numbers")
+    return _posed(" ".join(text.split()), sorted(numbers), random.Random(text))
+
+
+def _posed(solution: str, numbers: list[int], rng: random.Random) -> tuple[str, dict[str, Any]]:
     target, _ = compute(solution)
     wrong = {other for other in (_chain(rng, numbers) for _ in range(8)) if compute(other)[0] != target}
     wrong.add(str(numbers[0]) if numbers[0] != target else f"{numbers[0]} - {numbers[0]}")  # there is always one

@@ -26,6 +26,14 @@ class Kind:
     example: str
 
 
+class NoProblem(ValueError):
+    """What a proposer wrote makes no problem; `gate` is `well-formed` or `non-trivial`."""
+
+    def __init__(self, gate: str, reason: str):
+        super().__init__(reason)
+        self.gate = gate
+
+
 def malformed(reason: str) -> Verdict:
     """The text is no answer to anything, for that reason."""
     return Verdict(0.0, "malformed", reason)

@@ -11,8 +11,16 @@ from games.verify.arithmetic import ARITHMETIC
 from games.verify.countdown import COUNTDOWN
 from games.verify.facts import FACTS
 from games.verify.kind import Kind
+from games.verify.satisfy import SATISFY
+from games.verify.sequence import SEQUENCE
 
-KINDS: Mapping[str, Kind] = {"arithmetic": ARITHMETIC, "countdown": COUNTDOWN, "facts": FACTS}
+KINDS: Mapping[str, Kind] = {
+    "arithmetic": ARITHMETIC,
+    "countdown": COUNTDOWN,
+    "facts": FACTS,
+    "logic": SATISFY,
+    "sequence": SEQUENCE,
+}
 LEVELS = 6  # beyond it answers outgrow what is read
 TRIES = 1000
 

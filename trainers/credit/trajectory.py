@@ -20,6 +20,7 @@ from trainers.config import CreditConfig
 class Trajectory:
     """One learning seat of one scored episode. `value` is its return, `to_go[i]` what it earned from its turn i on.
 
+    `game` is the label with the kind of the deal, where the game has several, so that each has baselines of its own.
     `episode` is the index of its episode in the batch; `left[j]` what it earned from turn j of the episode on, whoever
     made that turn, and `at[i]` the place of its own turn i among those. `task` is the id of the one it faced ("" if
     none), `peers` the key of those it is compared with, `forfeit` what an illegal reply costs. `to_blame` is False for
@@ -90,7 +91,7 @@ def trajectory(index: int, episode: Episode, seat: str, forfeit: float) -> Traje
     last = next((turn.seat for turn in reversed(episode.turns) if turn.rewards), seat)  # whose reply paid at the end
     return Trajectory(
         episode=index,
-        game=episode.game,
+        game=f"{episode.game} {episode.kind}".rstrip(),
         role=role,
         seat=seat,
         task=task,
