@@ -161,7 +161,7 @@ def test_neurd_without_the_probabilities_of_moves_is_refused(capsys):
 
 def test_tasks_of_the_past_are_shown_only_where_somebody_can_look(capsys):
     line = refused(capsys, "train", "tiny/sums", "curriculum.shown=2")
-    assert line == "nobody in proposer_solver can be shown tasks of the past: curriculum.shown: leave it at 0"
+    assert line.endswith("can be shown tasks of the past: curriculum.shown: leave it at 0")
 
 
 def test_a_run_in_which_nobody_learns_is_refused(capsys):
