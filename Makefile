@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint bench bench-arena bench-rollout bench-vllm bench-update bench-trl bench-ratings bench-store bench-sandbox bench-learning
+.PHONY: help setup demo test test-fast lint bench bench-arena bench-rollout bench-vllm bench-update bench-trl bench-ratings bench-store bench-sandbox bench-learning bench-curriculum
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,10 @@ bench-sandbox: setup  ## verdicts a second, beside a plain subprocess
 
 bench-learning: setup  ## the demo's trainings over three seeds; about an hour, and the same command goes on
 	@$(BIN)/python bench/learning.py
+	@$(BIN)/python bench/table.py
+
+bench-curriculum: setup  ## a proposer with a pool over three seeds; about fifteen minutes, and the same command goes on
+	@$(BIN)/python bench/curriculum.py
 	@$(BIN)/python bench/table.py
 
 # The three packages that go again are built for another torch, and vLLM would import them.

@@ -17,7 +17,7 @@ from typing import Any
 
 from machine import RESULTS
 
-PAGES = [RESULTS.parent.parent / "docs" / name for name in ("benchmarks.md", "training.md")]
+PAGES = [RESULTS.parent.parent / "docs" / name for name in ("benchmarks.md", "curriculum.md", "training.md")]
 SECTION = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
 SHARES = ("illegal games", "held-out sums")  # what is shown in per cent
 NAMES = {"kuhn": "Kuhn poker", "tic_tac_toe": "tic-tac-toe", "sums": "proposer/solver"}
@@ -93,6 +93,41 @@ def learning(report: Mapping[str, Any]) -> str:
     return _table(["run", "steps", "measure", "start", *numbers, "mean end"], rows) + _where(report, {})
 
 
+def curriculum(report: Mapping[str, Any]) -> str:
+    """Of each seed: what was learned, how hard the problems were at first and at last, and how many came again."""
+    rows = []
+    for found in report["results"]:
+        accuracy = list(found["accuracy"].values())
+        inside = [f"{statistics.fmean(part):.0%}" for part in (found["frontier"][:5], found["frontier"][-5:])]
+        open_ = [
+            f"{1 - (counts[0] + counts[-1]) / max(1, sum(counts)):.0%}"
+            for counts in (found["p_first"], found["p_last"])
+        ]
+        rows.append(
+            [
+                str(found["seed"]),
+                f"{found['seconds']:.0f} s",
+                f"{accuracy[0]:.1%}",
+                f"{accuracy[-1]:.1%}",
+                " -> ".join(open_),
+                " -> ".join(inside),
+                f"{max(found['duplicates']):.0%}",
+                str(found["held_out_seen"]),
+            ]
+        )
+    head = [
+        "seed",
+        "training",
+        "held-out sums, start",
+        "end",
+        "proposals with 0 < p < 1, first and last five steps",
+        "of the pool with 0.3 <= p <= 0.8",
+        "most duplicates",
+        "held-out sums posed",
+    ]
+    return _table(head, rows) + _where(report, {})
+
+
 def store(report: Mapping[str, Any]) -> str:
     """What writing costs, then milliseconds by question and contender."""
     wrote = [
@@ -131,6 +166,7 @@ TABLES = {
     "arena": arena,
     "ratings": ratings,
     "learning": learning,
+    "curriculum": curriculum,
     "store": store,
     "sandbox": sandbox,
 }

@@ -13,6 +13,8 @@ from arena.engines import Completion, Decoding
 sys.path.append(str(Path(__file__).parent.parent / "bench"))
 
 import contender
+import curriculum
+import curve
 import play
 import prompts
 import ratings
@@ -218,3 +220,30 @@ def test_a_benchmark_runs_alone(script, tmp_path):
     ended = subprocess.run([sys.executable, BENCH / script, *words], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     assert {row["contender"] for row in json.loads((tmp_path / "found.json").read_text())["results"]} == {"scrimmage"}
+
+
+@pytest.mark.slow
+def test_the_bench_of_the_curriculum_measures_a_run(tmp_path):
+    words = ["--quick", "--folder", str(tmp_path)]
+    ended = subprocess.run([sys.executable, BENCH / "curriculum.py", *words], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert "| 0 |" in ended.stdout
+
+
+def test_the_curve_holds_every_number_of_the_report():
+    seeds = [
+        {"accuracy": {"0": 0.25, "5": 0.5}, "p_first": [4, 0, 0], "p_last": [0, 2, 2]},
+        {"accuracy": {"0": 0.75, "5": 1.0}, "p_first": [0, 0, 4], "p_last": [2, 2, 0]},
+    ]
+    lines = curve.accuracy(seeds)
+    ends = [line.split("points=")[1] for line in lines if "polyline" in line]
+    middle = curve.TOP + curve.HIGH / 2
+    assert len(ends) == 3
+    assert f",{middle:.1f} " in ends[2]  # the mean of 1/4 and 3/4
+    assert f',{curve.TOP + curve.HIGH / 4:.1f}"' in ends[2]  # of 1/2 and 1
+    assert curve.summed([found["p_first"] for found in seeds]) == [0.5, 0, 0.5]
+    assert curve.summed([found["p_last"] for found in seeds]) == [0.25, 0.5, 0.25]
+
+
+def test_problems_are_counted_by_how_many_of_eight_solvers_were_right():
+    assert curriculum.histogram([k / 8 for k in range(9)]) == [1] * 9
