@@ -65,7 +65,8 @@ class CurriculumConfig:
 class Entry:
     """One task of the pool: when it came, how it fared. `tried` and `solved` are faded counts, `seen` is the plain one.
 
-    `gate` and `reason` say why it was refused or retired. `mu` and `sigma` rate it as the solvers' opponent.
+    `first` is the share of right answers when it was new. `gate` and `reason` say why it was refused or retired. `mu`
+    and `sigma` rate it as the solvers' opponent.
     """
 
     task: Task
@@ -77,6 +78,7 @@ class Entry:
     tried: float = 0.0
     solved: float = 0.0
     seen: int = 0
+    first: float | None = None
     mu: float = MU
     sigma: float = SIGMA
 
@@ -138,6 +140,9 @@ class Curriculum:
             return {}  # a game in which nothing is proposed
         offers = max(1, sum(gates.values()))
         figures = {f"curriculum/refused/{gate}": count / offers for gate, count in sorted(gates.items()) if gate}
+        fresh = [entry.first for id in tried if (entry := self.entries.get(id)) and entry.step == step]
+        if worth := [4 * p * (1 - p) for p in fresh if p is not None]:
+            figures["curriculum/learnable"] = math.fsum(worth) / len(worth)
         return {**figures, **self.figures()}
 
     def consider(self, offer: Offer, step: int) -> str:
@@ -199,6 +204,8 @@ class Curriculum:
                 return
 
     def _count(self, entry: Entry, results: Sequence[bool]) -> None:
+        if not entry.seen:
+            entry.first = sum(results) / len(results)
         entry.tried = self.config.fade * entry.tried + len(results)
         entry.solved = self.config.fade * entry.solved + sum(results)
         entry.seen += len(results)

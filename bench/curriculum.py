@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,84 +25,91 @@ from machine import RESULTS, surroundings, versions, write
 
 from arena import config as configs
 from arena import terminal
+from arena.curriculum import Entry
 from arena.make import make
 from arena.store import Store
-from arena.types import Episode
 from trainers import evaluate, report
 from trainers.config import TrainConfig
 from trainers.train import run
 
 CONFIG = "sums_curriculum"
 BINS = 9  # as many as eight solvers give values of p
-ENDS = 5  # steps at either end over which the histogram of p is taken
-QUICK = ["model=tiny", "steps=2", "save_every=1", "rollout.deals=4", "lora.rank=2"]
+DUPLICATES = 0.1  # of the last 256 proposals, at any step
+LONGEST = 20 * 60  # seconds of a training
+QUICK = ["model=tiny", "steps=2", "rollout.deals=4", "lora.rank=2", "probe.every=1", "game.params.held_out=4"]
 PICTURE = RESULTS.parent.parent / "docs" / "curriculum.svg"
 
 
-def measure(folder: Path, seed: int, quick: bool) -> dict[str, Any]:
+def measure(folder: Path, seed: int, threads: int, quick: bool) -> dict[str, Any]:
     """One run from its start, or from where it stopped, to its numbers."""
-    settings = configs.load(TrainConfig, CONFIG, [*(QUICK if quick else []), f"seed={seed}"], kind="train")
+    words = [*(QUICK if quick else []), f"seed={seed}", f"threads={threads}"]
+    settings = configs.load(TrainConfig, CONFIG, words, kind="train")
     path = folder / f"{CONFIG}_{seed}"
     with terminal.Ticker(f"{CONFIG}, seed {seed}", settings.steps) as tick:
         run(settings, path, tick)
-    rows = report.read(path / report.NAME).get("evaluation") or evaluate.run(path)["evaluation"]
+    end = report.read(path / report.NAME).get("evaluation") or evaluate.run(path)["evaluation"]
     lines = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
-    game = make(settings.game.name, **settings.game.params)
-    steps = list(by_step(path / "store.db", settings.rollout.deals))
+    accuracy = {str(line["step"]): line["accuracy"] for line in lines if "accuracy" in line}
+    with Store.read(path / "store.db") as store:
+        tasks = [entry for entry in store.tasks(settings.name) if entry.first is not None]
+    third = settings.steps // 3 or 1
     return {
         "seed": seed,
         "steps": settings.steps,
         "seconds": round(sum(line["perf/rollout_seconds"] + line["perf/update_seconds"] for line in lines), 1),
-        "accuracy": {step: row["accuracy"] for step, row in rows.items()},
+        "accuracy": accuracy | {str(settings.steps): end[str(settings.steps)]["accuracy"]},
+        "p_first": histogram([entry.first for entry in tasks if entry.step < third]),
+        "p_last": histogram([entry.first for entry in tasks if entry.step >= settings.steps - third]),
+        "learnable": [line.get("curriculum/learnable") for line in lines],
         "duplicates": [line["curriculum/duplicates"] for line in lines],
-        "frontier": [line["curriculum/frontier"] for line in lines],
-        "p_first": histogram([p for step in steps[:ENDS] for p in step]),
-        "p_last": histogram([p for step in steps[-ENDS:] for p in step]),
-        "held_out_seen": sum(game.canon(task) in held(game) for task in proposed(path / "store.db")),
+        "held_out_posed": posed(make(settings.game.name, **settings.game.params), tasks),
     }
 
 
-def held(game: Any) -> set[str]:
-    """The sums that measure, whatever the order of their operands."""
-    return {" + ".join(sorted((str(a), str(b)))) for a, b in game.held_out}
+def posed(game: Any, tasks: Sequence[Entry]) -> int:
+    """How many of the sums that measure have been put to solvers, in either order of their operands."""
+    measured = {" + ".join(sorted((str(a), str(b)))) for a, b in game.held_out}
+    return sum(game.canon(entry.task) in measured for entry in tasks)
 
 
-def episodes(store: Path) -> Iterator[Episode]:
-    """Every game of a run in the order in which it was stored."""
-    with Store.read(store) as opened:
-        yield from (episode for _, (episode,) in opened.whole())
-
-
-def proposed(store: Path) -> Iterator[Any]:
-    """Every task that came to solvers."""
-    return (offer.task for episode in episodes(store) for offer in episode.offers)
-
-
-def by_step(store: Path, deals: int) -> Iterator[list[float]]:
-    """The shares of solvers that were right, for every problem that was proposed and solved in a step."""
-    found = list(episodes(store))
-    for start in range(0, len(found), deals):
-        step = found[start : start + deals]
-        yield [p for episode in step if episode.offers and (p := solved(episode)) is not None]
-
-
-def solved(episode: Episode) -> float | None:
-    """The share of solvers that were right; None where nobody was scored."""
-    earned = [value for seat, value in episode.returns.items() if seat.startswith("solver") and value is not None]
-    return sum(value > 0 for value in earned) / len(earned) if earned else None
-
-
-def histogram(values: Sequence[float]) -> list[int]:
-    """How many values there are by ninths of [0, 1], the last one with its end."""
+def histogram(values: Sequence[float | None]) -> list[int]:
+    """How many values there are by ninths of [0, 1], the last one with its end; None is none of them."""
     counts = [0] * BINS
     for value in values:
-        counts[min(BINS - 1, int(value * BINS))] += 1
+        if value is not None:
+            counts[min(BINS - 1, int(value * BINS))] += 1
     return counts
+
+
+def missed(report: Mapping[str, Any]) -> list[str]:
+    """What fell short of what the docs promise."""
+    found = []
+    for row in report["results"]:
+        start, *_, end = row["accuracy"].values()
+        if end <= start:
+            found.append(f"seed {row['seed']}: held-out accuracy went from {start:.1%} to {end:.1%}")
+        if max(row["duplicates"]) > DUPLICATES:
+            found.append(
+                f"seed {row['seed']}: {max(row['duplicates']):.0%} duplicates, wanted {DUPLICATES:.0%} at most"
+            )
+        if open_share(row["p_last"]) <= open_share(row["p_first"]):
+            found.append(f"seed {row['seed']}: problems moved away from the frontier")
+        if row["held_out_posed"]:
+            found.append(f"seed {row['seed']}: {row['held_out_posed']} held-out sums were posed")
+        if row["seconds"] > LONGEST:
+            found.append(f"seed {row['seed']}: {row['seconds']:.0f} s, wanted {LONGEST} s at most")
+    return found
+
+
+def open_share(counts: Sequence[int]) -> float:
+    """The share of problems that some solvers got right, but not all."""
+    return sum(counts[1:-1]) / max(1, sum(counts))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--threads", type=int, default=2, help="cores that a training uses")
     parser.add_argument("--quick", action="store_true", help="the tiny model, two steps, one seed")
     parser.add_argument("--folder", type=Path, default=Path("runs/curriculum"), help="where the runs are kept")
     parser.add_argument("--out", type=Path, default=RESULTS / "curriculum.json", help="where the JSON goes")
@@ -110,12 +117,14 @@ def main() -> int:
     asked = parser.parse_args()
     seeds = asked.seeds[:1] if asked.quick else asked.seeds
     folder = asked.folder / "quick" if asked.quick else asked.folder
-    results = [measure(folder, seed, asked.quick) for seed in seeds]
+    results = [measure(folder, seed, asked.threads, asked.quick) for seed in seeds]
     found = {"machine": surroundings(), "versions": versions("torch", "transformers", "peft"), "results": results}
     print(table.curriculum(found))
     if not asked.quick:
         write(found, asked.out)
         asked.picture.write_text(curve.svg(found))
+        print("\n".join(missed(found)))
+        return bool(missed(found))
     return 0
 
 

@@ -134,6 +134,20 @@ def test_a_task_proposed_and_solved_in_one_episode_is_known_at_once():
     assert figures["curriculum/p"] == 0.5
 
 
+def test_how_hard_a_task_was_when_it_was_new_is_kept_and_told_of_the_step():
+    """Half right is worth 4/4, a quarter 3/4; tasks of earlier steps don't count, nor does what they became."""
+    curriculum, hard, even = pool(), sum_of(97, 98), sum_of(12, 13)
+    offered = [
+        episode(task, [1.0] * right + [0.0] * (4 - right), [Offer(task, AUTHOR)])
+        for task, right in ((hard, 1), (even, 2))
+    ]
+    assert curriculum.absorb(0, offered)["curriculum/learnable"] == (0.75 + 1.0) / 2
+    played(curriculum, hard, right=4, wrong=0, step=1)
+    assert curriculum.entries[hard.id].first == 0.25
+    again = curriculum.absorb(2, [episode(even, [1.0] * 4), episode(None, [], [Offer(sum_of(1, 2), AUTHOR)])])
+    assert "curriculum/learnable" not in again
+
+
 def test_solvers_who_win_more_are_rated_over_the_task():
     easy, hard = sum_of(12, 34), sum_of(56, 78)
     curriculum = pool([easy, hard])
