@@ -61,7 +61,7 @@ def measure(folder: Path, seed: int, threads: int, quick: bool) -> dict[str, Any
         "p_first": histogram([entry.first for entry in tasks if entry.step < third]),
         "p_last": histogram([entry.first for entry in tasks if entry.step >= settings.steps - third]),
         "learnable": [line.get("curriculum/learnable") for line in lines],
-        "duplicates": [line["curriculum/duplicates"] for line in lines],
+        "duplicates": [line.get("curriculum/duplicates", 0.0) for line in lines],
         "held_out_posed": posed(make(settings.game.name, **settings.game.params), tasks),
     }
 
