@@ -11,6 +11,7 @@ import pytest
 from arena import config
 from arena.cli import FAILED, MISUSED, main
 from arena.engines import models
+from arena.engines.tiny import make_tiny
 from trainers.config import TrainConfig
 
 ROOT = Path(__file__).parent.parent
@@ -191,7 +192,7 @@ def test_a_disk_that_fills_up_during_the_work_is_one_line_too(capsys, monkeypatc
 def forbidding(tmp_path):
     """The tiny model with a template that raises at a system message."""
     path = tmp_path / "terse"
-    models.make_tiny(path)
+    make_tiny(path)
     tokenizer = models.read_tokenizer(path)
     tokenizer.chat_template = NO_SYSTEM
     tokenizer.save_pretrained(path)

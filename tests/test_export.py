@@ -18,6 +18,7 @@ from arena import config as configs
 from arena.agent import opening
 from arena.chat import Chat
 from arena.engines import models
+from arena.engines.tiny import make_tiny
 from roles import Example, Format, Memory, Reply, Role, Sampling, load
 from trainers import checkpoint, export
 from trainers.card import Card
@@ -46,7 +47,7 @@ ROLES = {"turn": KUHN, "full": FULL, "raw": RAW, "legal": LEGAL, "shown": SHOWN,
 @pytest.fixture(scope="module")
 def base(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("base") / "tiny"
-    models.make_tiny(path)
+    make_tiny(path)
     return path
 
 

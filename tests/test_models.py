@@ -16,6 +16,7 @@ from networks import network
 
 from arena import folder
 from arena.engines import models
+from arena.engines.tiny import CHATML, make_tiny
 from arena.engines.transformer import ARCHITECTURES
 
 
@@ -28,7 +29,7 @@ def own_cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def tiny(tmp_path) -> Path:
-    models.make_tiny(tmp_path / "made")
+    make_tiny(tmp_path / "made")
     return tmp_path / "made"
 
 
@@ -43,7 +44,7 @@ def rewrite(path: Path, **changes) -> Path:
 
 def test_equal_seeds_make_equal_bytes(tmp_path):
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        models.make_tiny(tmp_path / name, seed)
+        make_tiny(tmp_path / name, seed)
     files = sorted(path.name for path in (tmp_path / "a").iterdir())
     assert all((tmp_path / "a" / f).read_bytes() == (tmp_path / "b" / f).read_bytes() for f in files)
     weights = "model.safetensors"
@@ -82,7 +83,7 @@ def test_it_hears_what_came_before(tiny):
 
 def test_torchs_own_random_numbers_stay_where_they_were(tmp_path):
     before = torch.random.get_rng_state()
-    models.make_tiny(tmp_path / "m")
+    make_tiny(tmp_path / "m")
     models.load(tmp_path / "m")
     assert torch.equal(torch.random.get_rng_state(), before)
 
@@ -230,7 +231,7 @@ def tiny_gguf(path: Path, tiny: Path) -> Path:
     writer.add_token_types([1] * 256 + [3] * 3)
     writer.add_bos_token_id(257)
     writer.add_eos_token_id(258)
-    writer.add_chat_template(models.CHATML)
+    writer.add_chat_template(CHATML)
     names = {
         "input_layernorm": "attn_norm",
         "post_attention_layernorm": "ffn_norm",

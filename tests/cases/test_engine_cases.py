@@ -13,6 +13,7 @@ from sampled import row
 
 from arena.engines import Decoding, models
 from arena.engines.scripted import ScriptedEngine
+from arena.engines.tiny import make_tiny
 from arena.engines.torch import TorchEngine
 from arena.engines.transformer import Transformer
 from trainers.batch import make_batch
@@ -59,7 +60,7 @@ def test_o24_engine_and_trainer_divide_by_the_same_temperature():
 
 def test_o25_the_folders_generation_settings_are_not_ours(tmp_path):
     """O-25: generation_config.json asks for temperature 1e-6 and top-k 1; eight samples at 1.0 still differ."""
-    models.make_tiny(tmp_path / "m")
+    make_tiny(tmp_path / "m")
     settings = {"do_sample": True, "temperature": 1e-6, "top_k": 1}
     (tmp_path / "m" / "generation_config.json").write_text(json.dumps(settings))
     model, _ = models.load(tmp_path / "m")

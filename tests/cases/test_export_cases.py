@@ -22,6 +22,7 @@ from arena.cast import Cast
 from arena.chat import Chat
 from arena.cli import main
 from arena.engines import models
+from arena.engines.tiny import CHATML, byte_tokenizer, make_tiny
 from arena.engines.torch import TorchEngine
 from arena.engines.transformer import ARCHITECTURES, Transformer
 from arena.make import GameConfig, make
@@ -44,7 +45,7 @@ IDS = torch.tensor([[104, 101, 108, 108, 111, 32, 119]])
 @pytest.fixture(scope="module")
 def base(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("base") / "tiny"
-    models.make_tiny(path)
+    make_tiny(path)
     return path
 
 
@@ -82,7 +83,7 @@ def says_five(reply: str):
         seen = model.model.norm(model.get_input_embeddings().weight[words[:-1]])
         head = model.get_output_embeddings().weight.mul_(0.01)
         head[words[1:]] = 20 * torch.linalg.pinv(seen).T  # 20 nats for the byte that follows
-    return model, models.byte_tokenizer(), SeatConfig("tic_tac_toe", changes={"examples": [], "reply": reply})
+    return model, byte_tokenizer(), SeatConfig("tic_tac_toe", changes={"examples": [], "reply": reply})
 
 
 @pytest.mark.slow
@@ -238,7 +239,7 @@ CUSTOM = (
 )
 
 
-@pytest.mark.parametrize("template", [models.CHATML, CUSTOM])
+@pytest.mark.parametrize("template", [CHATML, CUSTOM])
 def test_the_folder_alone_renders_the_ids_of_training(base, tmp_path, template):
     """O-49: two turns, with a template of the user's own and a role prompt, from the folder alone."""
     model, tokenizer = with_adapter(base)
@@ -281,7 +282,7 @@ def test_an_export_that_lost_its_template_is_not_written(base, tmp_path, monkeyp
 def test_a_template_that_rewrites_the_past_is_not_passed_off_as_the_one_of_training(base, tmp_path):
     """O-49: a reply of the past gets words that it did not have when it was sampled."""
     model, tokenizer = with_adapter(base)
-    tokenizer.chat_template = models.CHATML.replace(
+    tokenizer.chat_template = CHATML.replace(
         "message['content']", "('said: ' if message['role'] == 'assistant' else '') + message['content']"
     )
     with pytest.raises(export.ExportError, match="rewrite earlier turns"):
