@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import difflib
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -16,50 +15,24 @@ from gymnasium.spaces import Dict
 from pettingzoo import AECEnv
 
 from arena.clusters import canonical
+from arena.copies import Parts, twin
 from arena.types import Offer, Task
+from arena.utterance import Utterance
 
 Seats = tuple[str, ...]
 Bot = Callable[[Any, str], Mapping[str, float]]  # (game, seat) -> probabilities over legal moves, as an oracle's
-FLAT = {
-    "agents",
-    "rewards",
-    "_cumulative_rewards",
-    "terminations",
-    "truncations",
-    "faced",
-    "_refused",
-    "_illegal",
-    "_queue",
-    "_leaving",
-    "paid",
-    "notes",
-    "offers",
-    "unscored",
-}
-FIXED = {"roles", "info", "known", "params", "bots", "_seats", "_known", "_stage_seats"}  # parts never change in place
-PLAIN = {str, int, float, bool, type(None)}
+PARTS = Parts(
+    fixed={"roles", "info", "known", "params", "bots", "_seats", "_known", "_stage_seats"},
+    flat={
+        *("agents", "rewards", "_cumulative_rewards", "terminations", "truncations", "faced", "_refused", "_illegal"),
+        *("_queue", "_leaving", "paid", "notes", "offers", "unscored"),
+    },
+    nested={"_heard"},
+)
 
 
 class IllegalMove(ValueError):
     """Raised by `Game.parse`; the seat is told the message and asked again, or forfeits."""
-
-
-class Utterance(Space[str]):
-    """Any string. `sample` draws from `choices()`, so random play is legal play; it is "" where nothing is listed."""
-
-    def __init__(self, choices: Callable[[], Sequence[str]]):
-        super().__init__(shape=(), dtype=str)
-        self.choices = choices
-
-    def sample(self, mask: Any = None, probability: Any = None) -> str:
-        """A legal string; `mask` (int8 [len(choices)]) keeps those marked 1."""
-        choices = self.choices()
-        if mask is not None:
-            choices = [choice for choice, keep in zip(choices, mask, strict=True) if keep]
-        return choices[int(self.np_random.integers(len(choices)))] if choices else ""
-
-    def contains(self, x: Any) -> bool:
-        return isinstance(x, str)
 
 
 @dataclass(frozen=True)
@@ -433,29 +406,8 @@ class Game(AECEnv):  # type: ignore[misc]
         return state
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """A position apart from this one; what is known to be flat is copied as such, for tree search copies a lot."""
-        twin = type(self).__new__(type(self))
-        memo[id(self)] = twin
-        for name, part in self.__getstate__().items():
-            shared = name in FIXED or type(part) in PLAIN
-            twin.__dict__[name] = part if shared else self._apart(name, part, memo)
-        return twin
-
-    @staticmethod
-    def _apart(name: str, part: Any, memo: dict[int, Any]) -> Any:
-        if id(part) in memo:
-            return memo[id(part)]
-        if name in FLAT:
-            apart = part.copy()
-        elif name == "_heard":
-            apart = {seat: texts.copy() for seat, texts in part.items()}
-        elif type(part) is random.Random:
-            apart = random.Random(0)
-            apart.setstate(part.getstate())
-        else:
-            return copy.deepcopy(part, memo)
-        memo[id(part)] = apart
-        return apart
+        """A position apart from this one."""
+        return twin(self, self.__getstate__(), PARTS, memo)
 
     def __str__(self) -> str:
         return self.label or type(self).__name__
