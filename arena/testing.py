@@ -21,11 +21,11 @@ from pettingzoo.test import api_test, seed_test
 
 from arena.game import Game
 from arena.pov import pov
+from arena.transcript import difference, play_on, say, state, transcript
 from arena.twins import Speak, so_far, twins
 from arena.voice import recorded
 
 Make = Callable[[], Game]
-State = tuple[Any, ...]
 
 JUNK = (
     "",
@@ -64,12 +64,6 @@ def check_game(make: Make, games: int = 20, *, speak: Speak | None = None) -> No
     check_views(make, games, said)
 
 
-def say(game: Game, seat: str, rng: random.Random) -> str:
-    """A random legal move; a plain word where none is listed."""
-    legal = game.legal(seat)
-    return rng.choice(legal) if legal else rng.choice(("yes", "no", "maybe"))
-
-
 def check_pettingzoo(make: Make) -> None:
     """PettingZoo's own tests of an environment and of its seed."""
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
@@ -86,7 +80,7 @@ def check_replay(make: Make, games: int, speak: Speak = say) -> None:
             once = transcript(make(), seed, speak)
         with _global_seed(2 * seed + 1):
             again = transcript(make(), seed, speak)
-        _claim(once == again, f"two games of seed {seed} with the same moves differ: {_difference(once, again)}")
+        _claim(once == again, f"two games of seed {seed} with the same moves differ: {difference(once, again)}")
         differ += transcript(make(), seed + games, speak, moves=seed) != once
     if info.chance:
         _claim(differ > 0, f"info.chance is True, but {games} pairs of seeds gave equal games: does it use rng?")
@@ -122,14 +116,14 @@ def check_copies(make: Make, speak: Speak = say) -> None:
     game, rng = make(), random.Random(5)
     game.reset(seed=5)
     while True:
-        before = _state(game)
+        before = state(game)
         for name, other in (("deepcopy", copy.deepcopy(game)), ("pickle", _pickled(game))):
-            _claim(_state(other) == before, f"a {name} of a position differs from it")
+            _claim(state(other) == before, f"a {name} of a position differs from it")
             stream = copy.deepcopy(rng)
-            rest = _play_on(other, speak, stream)
-            _claim(_state(game) == before, f"playing a {name} of a position changed the original")
+            rest = play_on(other, speak, stream)
+            _claim(state(game) == before, f"playing a {name} of a position changed the original")
             twin = copy.deepcopy(game)
-            _claim(_play_on(twin, speak, copy.deepcopy(rng)) == rest, f"a {name} goes on differently from the original")
+            _claim(play_on(twin, speak, copy.deepcopy(rng)) == rest, f"a {name} goes on differently from the original")
         if not (seat := game.turn()):
             return
         game.step(speak(game, seat, rng))
@@ -149,9 +143,7 @@ def check_input(make: Make, speak: Speak = say) -> None:
             by_index, by_text = copy.deepcopy(game), copy.deepcopy(game)
             by_index.step(len(legal) - 1)
             by_text.step(legal[-1])
-            _claim(
-                _state(by_index) == _state(by_text), f"index {len(legal) - 1} isn't the move {legal[-1]!r} of {seat}"
-            )
+            _claim(state(by_index) == state(by_text), f"index {len(legal) - 1} isn't the move {legal[-1]!r} of {seat}")
 
 
 def check_facts(make: Make, games: int, speak: Speak = say) -> None:
@@ -211,43 +203,19 @@ def check_views(make: Make, games: int, speak: Speak = say) -> None:
                 _claim(
                     known == view,
                     f"{seat} knows {knew[-1]!r}, but what it sees also depends on something else: "
-                    f"{_difference(known, view)}; hide that, or add it to knows()",
+                    f"{difference(known, view)}; hide that, or add it to knows()",
                 )
             if info.perfect_information:
                 text = game.state_text()
                 _claim(bool(text), "info.perfect_information can't be checked: state_text() is empty")
                 known = states.setdefault((seat, heard, moved), text)
-                _claim(known == text, f"{seat} hears the same in two positions: {_difference(known, text)}")
+                _claim(known == text, f"{seat} hears the same in two positions: {difference(known, text)}")
     for seed, (game, _) in enumerate(_positions(make, games, speak)):
         _check_hidden_moves(game, seed)
     for seed in range(games):
         _check_records(make, seed, speak)
     if not declared and len(make().possible_agents) > 1:
         warnings.warn(f"{make()} doesn't say what a seat may know: define knows(seat) to have it checked", stacklevel=3)
-
-
-def transcript(game: Game, seed: int, speak: Speak = say, moves: int | None = None) -> list[State]:
-    """A whole random game: every state and move. `moves` seeds the moves, by default `seed` does."""
-    game.reset(seed=seed)
-    return _play_on(game, speak, random.Random(seed if moves is None else moves))
-
-
-def _play_on(game: Game, speak: Speak, rng: random.Random) -> list[State]:
-    states: list[State] = [_state(game)]
-    while seat := game.turn():
-        text = speak(game, seat, rng)
-        game.step(text)
-        states.append((text, game.judged, *_state(game)))
-    return states
-
-
-def _state(game: Game) -> State:
-    """All that can be read from outside, of every seat."""
-    seats = game.possible_agents
-    heard = [game.observe(seat)["text"] for seat in seats]
-    legal = [tuple(game.legal(seat)) for seat in game.acting]
-    posed = {seat: task.id for seat, task in game.faced.items()}
-    return heard, legal, game.acting, game.stage, dict(game.rewards), posed, game.ending, game.reason, game.state_text()
 
 
 def _positions(make: Make, games: int, speak: Speak) -> Iterator[tuple[Game, dict[str, float]]]:
@@ -375,7 +343,7 @@ def _check_records(make: Make, seed: int, speak: Speak) -> None:
         _claim(episode.ending != "infra", f"a game broke off: {episode.reason}")
         for seat in others:
             plain, other = json.dumps(pov(records[""], seat)), json.dumps(pov(episode, seat))
-            _claim(plain == other, f"{seat} sees that {one} {style}: {_difference(plain, other)}")
+            _claim(plain == other, f"{seat} sees that {one} {style}: {difference(plain, other)}")
 
 
 @contextmanager
@@ -412,13 +380,3 @@ def _keenly(speak: Speak) -> Speak:
 def _claim(holds: bool, otherwise: str) -> None:
     if not holds:
         raise AssertionError(otherwise)
-
-
-def _difference(one: Any, two: Any) -> str:
-    """The first parts that differ, shortened."""
-    while isinstance(one, (tuple, list)) and isinstance(two, (tuple, list)) and len(one) == len(two):
-        pairs = [(a, b) for a, b in zip(one, two, strict=True) if a != b]
-        if not pairs:
-            break
-        one, two = pairs[0]
-    return f"{one!r:.300} or {two!r:.300}"

@@ -13,7 +13,7 @@ from arena.agent import ScriptedAgent
 from arena.game import Game, GameInfo
 from arena.make import make, names
 from arena.play import play
-from arena.testing import say, transcript
+from arena.transcript import say, transcript
 from games.tic_tac_toe import TicTacToe
 
 X_WINS = ("1", "4", "2", "5", "3")

@@ -6,7 +6,7 @@ import pytest
 
 from arena import solve
 from arena.dec_pomdp import value
-from arena.testing import transcript
+from arena.transcript import transcript
 from games.dec_tiger import DecTiger, reward
 
 

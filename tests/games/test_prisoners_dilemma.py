@@ -6,7 +6,8 @@ import pytest
 
 from arena import solve
 from arena.make import make
-from arena.testing import check_game, say
+from arena.testing import check_game
+from arena.transcript import say
 from games.prisoners_dilemma import PrisonersDilemma
 
 C, D = "cooperate", "defect"
