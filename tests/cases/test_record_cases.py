@@ -76,7 +76,7 @@ def hands(order):
     return asyncio.run(arena.play(game, agents, seed=3))
 
 
-@pytest.mark.parametrize("order", permutations(range(3)))
+@pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_every_section_of_a_record_belongs_to_its_owner(order):
     """O-09: view(i) under a permutation p of the agents is view(p(i)): the seat keeps its hand, the name moves."""
     usual, moved = hands(range(3)), hands(order)
