@@ -319,7 +319,7 @@ async def _in_thread(ask: Callable[[str], str], prompt: str) -> str:
         result, failure = "", None
         try:
             result = ask(prompt)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong is raised again where the answer is awaited
+        except Exception as error:  # noqa: BLE001 - it would end this thread alone, and the answer be awaited for ever
             failure = error
         if not loop.is_closed():  # the game may be over by the time somebody types
             loop.call_soon_threadsafe(deliver, result, failure)

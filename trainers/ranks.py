@@ -158,7 +158,7 @@ def joined(meeting: str, rank: str, size: str) -> Iterator[Ranks]:
     code = 0
     try:
         yield Ranks(int(rank), int(size), _meet(Path(meeting), int(rank), int(size), {}))
-    except BaseException as error:  # noqa: BLE001 - whatever it was, it is told and ends the process
+    except BaseException as error:  # noqa: BLE001 - whatever it was, `os._exit` below would end it in silence
         traceback.print_exc()
         code = BEREFT if isinstance(error, RankLost) else 1
     sys.stderr.flush()

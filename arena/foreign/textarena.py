@@ -215,7 +215,7 @@ def _seated(make: partial[Any], players: int | None) -> tuple[int, str]:
     for count in SIZES if players is None else (players,):
         try:
             table = Replay(partial(Sitting, make, count), 0).now
-        except Exception as error:  # noqa: BLE001 - a foreign game may refuse a number in any way
+        except Exception as error:  # noqa: BLE001 - they refuse a number by `assert`, by ValueError, or by failing on it
             refused = refused or error
         else:
             return count, type(table.env.state).__name__
