@@ -14,22 +14,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
-import platform
 import random
 import sys
 import time
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import machine
 
 from arena.agent import RandomAgent
 from arena.make import make
 from arena.play import play
 
 TARGET = 30_000
+PACKAGES = ("pettingzoo", "gymnasium", "numpy", "open_spiel")
 Play = Callable[[float], int]  # plays for some seconds and returns the number of moves made
 
 
@@ -146,51 +146,25 @@ def measure(seconds: float, rounds: int = 3) -> list[dict[str, object]]:
     return list(rows.values())
 
 
-def surroundings() -> dict[str, object]:
-    """The machine, the versions and the load, without which a number means nothing."""
-    models = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
-    versions = {}
-    for package in ("pettingzoo", "gymnasium", "numpy", "open_spiel"):
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = None
-    return {
-        "processor": models[0] if models else platform.processor(),
-        "cores": os.cpu_count(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "versions": versions,
-        "load": [round(load, 2) for load in os.getloadavg()],
-    }
-
-
-def _lines(path: str) -> list[str]:
-    return Path(path).read_text().splitlines() if Path(path).exists() else []
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=2.0, help="of each contender in each of three rounds")
     parser.add_argument("--out", type=Path, help="where the JSON goes")
     asked = parser.parse_args()
-    report = {"machine": surroundings(), "seconds": asked.seconds, "target": TARGET, "results": measure(asked.seconds)}
+    surroundings = machine.surroundings() | {"versions": machine.versions(*PACKAGES)}
+    report = {"machine": surroundings, "seconds": asked.seconds, "target": TARGET, "results": measure(asked.seconds)}
     print(f"{'game':12} {'contender':24} {'moves/s':>9} {'moves/CPU s':>12}")
     for row in report["results"]:  # type: ignore[attr-defined]
         rates = [f"{row[name]:,}" if row[name] else "-" for name in ("moves_per_second", "moves_per_cpu_second")]
         print(f"{row['game']:12} {row['contender']:24} {rates[0]:>9} {rates[1]:>12}  {row.get('missing', '')}")
     print("machine", json.dumps(report["machine"]))
-    if asked.out:
-        asked.out.parent.mkdir(parents=True, exist_ok=True)
-        asked.out.write_text(json.dumps(report, indent=1) + "\n")
     slow = [
         row["game"]
         for row in report["results"]  # type: ignore[attr-defined]
         if row["contender"] == "scrimmage, whole arena" and row["moves_per_cpu_second"] < TARGET
     ]
-    if slow:
-        print(f"below {TARGET:,} moves a CPU second: {', '.join(slow)}", file=sys.stderr)
-    return int(bool(slow))
+    late = [f"{', '.join(slow)}: below {TARGET:,} moves a CPU second"] if slow else []
+    return machine.concluded(report, asked.out, late)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import os
 import platform
 import resource
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -58,3 +58,12 @@ def write(report: Mapping[str, Any], path: Path) -> None:
     """Write a report as JSON, its folder made where needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def concluded(report: Mapping[str, Any], path: Path | None, missed: Sequence[str]) -> int:
+    """Write the report where asked, and name each target that was missed; the exit status, 1 if there is one."""
+    if path:
+        write(report, path)
+    for line in missed:
+        print(f"missed: {line}", file=sys.stderr)
+    return int(bool(missed))

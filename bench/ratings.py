@@ -170,12 +170,7 @@ def main() -> int:
         print(f"{found['contender']:36} {found['matches']:>9,} {found['matches_per_second']:>10,} matches/s  {times}")
     for name, why in report["missing"].items():
         print(f"{name:36} {why}")
-    if asked.out:
-        machine.write(report, asked.out)
-    late = missed(report)
-    for line in late:
-        print(line, file=sys.stderr)
-    return int(bool(late))
+    return machine.concluded(report, asked.out, missed(report))
 
 
 if __name__ == "__main__":

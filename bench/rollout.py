@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from contender import OWN, Broken, Missing, ask, environment
-from machine import RESULTS, surroundings, write
+from machine import RESULTS, concluded, surroundings
 
 OURS, TRANSFORMERS, VLLM = "scrimmage", "transformers.generate", "vLLM"
 PEERS = {"none": (), "transformers": (TRANSFORMERS,), "vllm": (VLLM,), "all": (TRANSFORMERS, VLLM)}
@@ -145,11 +145,7 @@ def main() -> int:
     for peer, cost in report["contenders"].items():
         if "missing" in cost:
             print(f"{peer} was left out: {cost['missing']}")
-    if asked.out:
-        write(report, asked.out)
-    for line in missed(report):
-        print(f"missed: {line}", file=sys.stderr)
-    return int(bool(missed(report)))
+    return concluded(report, asked.out, missed(report))
 
 
 if __name__ == "__main__":

@@ -124,12 +124,7 @@ def main() -> int:
         print(f"{found['contender']:20} {found['jobs']:>6,} {found['verdicts_per_second']:>8,.0f} verdicts/s  {times}")
     cold, trip = report["latency"].values()
     print(f"tier {report['tier']}: cold start {cold:.0f} ms, round trip {trip:.1f} ms")
-    if asked.out:
-        machine.write(report, asked.out)
-    late = missed(report)
-    for line in late:
-        print(line, file=sys.stderr)
-    return int(bool(late))
+    return machine.concluded(report, asked.out, missed(report))
 
 
 if __name__ == "__main__":

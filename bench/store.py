@@ -214,12 +214,7 @@ def main() -> int:
         print(f"written: {row['contender']:12} {row['turns_per_cpu_second']:>9,} turns/CPU s  {row['mb']:8.1f} MB")
     for row in report["results"]:
         print(f"{row['work']:32} {row['contender']:12} {row['ms']:10.2f} ms  {row['ours_is_faster']:8.1f}x")
-    if asked.out:
-        machine.write(report, asked.out)
-    late = missed(report)
-    for line in late:
-        print(line, file=sys.stderr)
-    return int(bool(late))
+    return machine.concluded(report, asked.out, missed(report))
 
 
 if __name__ == "__main__":

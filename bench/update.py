@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from contender import OWN, Broken, Missing, ask, environment
-from machine import RESULTS, surroundings, write
+from machine import RESULTS, concluded, surroundings
 
 OURS, TRL = "scrimmage", "TRL"
 WORK = {"prompts": 4, "prompt_tokens": 200, "samples": 8, "reply_tokens": 32}
@@ -139,11 +139,7 @@ def main() -> int:
         print(f"{row['training']:9} {row['contender']:22} {costs} {ratios}")
     for peer, why in report["missing"].items():
         print(f"{peer} was left out: {why}")
-    if asked.out:
-        write(report, asked.out)
-    for line in missed(report):
-        print(f"missed: {line}", file=sys.stderr)
-    return int(bool(missed(report)))
+    return concluded(report, asked.out, missed(report))
 
 
 if __name__ == "__main__":
