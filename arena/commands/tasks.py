@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json as text
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from arena import config, lineage, terminal
 from arena.commands import Failed, existing_run, print_json, reach, writable
 from arena.config import one_of
-from arena.curriculum import STATES, Curriculum
+from arena.curriculum import STATES, Curriculum, Entry
+
+COLUMNS = ("step", "state", "why", "p", "answers", "task", "prompt")
 
 
 def tasks(
@@ -55,41 +58,36 @@ def tasks(
         terminal.note(f"{picture}: {len(curriculum.lineage)} tasks")
     found = [entry for entry in (*curriculum.entries.values(), *curriculum.refused) if state in ("", entry.state)]
     if json:
-        print_json(
-            {
-                "figures": curriculum.figures(),
-                "p": curriculum.histogram(),
-                "alarms": curriculum.alarms(),
-                "tasks": [{**entry.to_json(), "p": entry.p} for entry in found],
-                "lineage": [list(edge) for edge in curriculum.lineage.edges],
-            }
-        )
+        print_json(listed(curriculum, found))
         return
     if tree:
         for line in lineage.lines(curriculum):
             terminal.say(line)
     else:
-        rows = [
-            (
-                e.step,
-                e.state,
-                f"{e.gate}: {e.reason}" if e.gate else e.reason,
-                shown(e.p),
-                e.seen,
-                e.task.id,
-                e.task.prompt,
-            )
-            for e in sorted(found, key=lambda entry: entry.step)[-limit or None :]
-        ]
-        terminal.table(("step", "state", "why", "p", "answers", "task", "prompt"), rows)
+        newest_last = sorted(found, key=lambda entry: entry.step)[-limit or None :]
+        terminal.table(COLUMNS, [row(entry) for entry in newest_last])
     figures = "  ".join(f"{key.removeprefix('curriculum/')} {value:.3g}" for key, value in curriculum.figures().items())
     terminal.say(f"{figures}\np from 0 to 1, in tenths: {' '.join(map(str, curriculum.histogram()))}")
     for alarm in curriculum.alarms():
         terminal.say(f"look at this: {alarm}")
 
 
-def shown(p: float | None) -> str:
-    return "?" if p is None else f"{p:.2f}"
+def listed(curriculum: Curriculum, found: Iterable[Entry]) -> dict[str, Any]:
+    """The same for programs: the figures of the whole curriculum, and what was `found` in it."""
+    return {
+        "figures": curriculum.figures(),
+        "p": curriculum.histogram(),
+        "alarms": curriculum.alarms(),
+        "tasks": [{**entry.to_json(), "p": entry.p} for entry in found],
+        "lineage": [list(edge) for edge in curriculum.lineage.edges],
+    }
+
+
+def row(entry: Entry) -> tuple[int, str, str, str, int, str, str]:
+    """A line of the table."""
+    why = f"{entry.gate}: {entry.reason}" if entry.gate else entry.reason
+    p = "?" if entry.p is None else f"{entry.p:.2f}"
+    return entry.step, entry.state, why, p, entry.seen, entry.task.id, entry.task.prompt
 
 
 def newest(run: Path) -> Curriculum:
