@@ -15,7 +15,7 @@ import networkx as nx
 from arena.clusters import Clusters, canonical
 from arena.config import one_of, within
 from arena.ratings import BETA, MU, SIGMA, TAU, Player, rate_pair
-from arena.types import RATED, Episode, Offer, Task
+from arena.types import RATED, Episode, Offer, Task, role_of
 
 CHOICES = ("learnability", "frontier", "quality", "uniform")
 STATES = ("refused", "admitted", "active", "retired")
@@ -339,7 +339,7 @@ def answers(episode: Episode, solver: str) -> Iterable[tuple[str, bool]]:
         return
     for seat, id in sorted(episode.faced.items()):
         value = episode.returns.get(seat)
-        if seat.rpartition("_")[0] == solver and value is not None and math.isfinite(value):
+        if role_of(seat) == solver and value is not None and math.isfinite(value):
             yield id, value > 0
 
 

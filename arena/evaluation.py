@@ -19,7 +19,7 @@ from arena.play import in_parallel, play
 from arena.positions import Positions
 from arena.seeding import derive
 from arena.strategy import NoOdds, Table, inexact, strategy
-from arena.types import Episode
+from arena.types import Episode, role_of
 
 DEALS = 200  # sampled games for each seat and opponent
 SETS = 5_000  # that a language model is asked for at most: a model of 135M answers about 4 a second on one core
@@ -49,7 +49,7 @@ class Trial:
     @property
     def seats(self) -> list[str]:
         """Those that the agents on trial take in turn, with an opponent in all others."""
-        return [seat for seat in self.game.possible_agents if seat.rpartition("_")[0] in self.agents]
+        return [seat for seat in self.game.possible_agents if role_of(seat) in self.agents]
 
     @cached_property
     def judge(self) -> Judge:
@@ -185,7 +185,7 @@ async def _games(trial: Trial, key: str, opponent: Agent) -> list[tuple[Episode,
         async def work() -> None:
             for deal, seat in waiting:
                 agents = {s: opponent for s in trial.game.possible_agents}
-                agents[seat] = trial.agents[seat.rpartition("_")[0]]
+                agents[seat] = trial.agents[role_of(seat)]
                 found[deal, seat] = episode = await play(
                     make(trial.game.name, **trial.game.params),
                     agents,

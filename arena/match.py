@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from arena.game import Game
 from arena.ratings import TASK
-from arena.types import ENDINGS, Episode, Match
+from arena.types import ENDINGS, Episode, Match, role_of
 
 
 def match_of(episode: Episode, game: Game, *, id: str = "", pool: str = "main") -> Match:
@@ -16,7 +16,7 @@ def match_of(episode: Episode, game: Game, *, id: str = "", pool: str = "main") 
     A cooperative team plays the task, which scores the game's par. An episode that could not be scored has no scores.
     """
     teams = [tuple(episode.agents[seat] for seat in team) for team in game.teams()]
-    roles = [tuple(seat.rpartition("_")[0] for seat in team) for team in game.teams()]
+    roles = [tuple(role_of(seat) for seat in team) for team in game.teams()]
     returns = [[episode.returns[seat] for seat in team] for team in game.teams()]
     scores = [sum(r for r in team if r is not None) / len(team) for team in returns if None not in team]
     if game.info.cooperative:

@@ -12,7 +12,7 @@ from arena.agent import Agent
 from arena.context import Context, CutOff, Forfeit
 from arena.game import Bot, Game, IllegalMove
 from arena.seeding import derive
-from arena.types import Ending, Episode, Task, Turn
+from arena.types import Ending, Episode, Task, Turn, role_of
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class _Record:
     contexts: dict[str, Context]
     turns: list[Turn] = field(default_factory=list)
     returns: dict[str, float] = field(default_factory=dict)
-    fault: BaseException | None = None  # of the first seat, in the order of asking, that could not reply
+    fault: Exception | None = None  # of the first seat, in the order of asking, that could not reply
     at_fault: str = ""
 
 
@@ -107,7 +107,7 @@ def seating(game: Game, agents: Mapping[str, Agent]) -> dict[str, Agent]:
             raise ValueError(f"{game} has no role or seat {name!r}: {hint}")
     seats: dict[str, Agent] = {}
     for seat in game.possible_agents:
-        role = seat.rpartition("_")[0]
+        role = role_of(seat)
         if seat not in agents and role not in agents:
             raise ValueError(
                 f"seat {seat!r} of {game} has no agent: give one for {role!r}, besides {', '.join(agents)}"

@@ -21,7 +21,7 @@ from arena.schedule import Plan, Schedule
 from arena.scoreboard import Scoreboard, overall_board, scoreboard
 from arena.shapes import SHAPES
 from arena.store import Store
-from arena.types import Episode, Match
+from arena.types import Episode, Match, role_of
 
 Entrant = Callable[[str, str], Agent]  # (label of a game, role) -> the agent that plays it
 Watch = Callable[[Match, int], object]  # hears every match that was just played, and how many are done
@@ -252,7 +252,7 @@ async def _play(game: Game, pairing: Pairing, agents: Mapping[str, Mapping[str, 
     episodes: list[Episode] = []
     for number, seating in enumerate(pairing.seatings):
         id = f"{pairing.id}.{number}"
-        seats = {seat: agents[who][seat.rpartition("_")[0]] for seat, who in seating.items()}
+        seats = {seat: agents[who][role_of(seat)] for seat, who in seating.items()}
         episode = await play(game, seats, seed=pairing.deal, id=id, stream=(id,))
         # What an entrant's agents call themselves is their business: here they go by its name.
         episodes.append(replace(episode, agents=dict(seating)))

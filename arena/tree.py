@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from arena.game import Game
-from arena.types import Task
+from arena.types import Task, role_of
 
 T = TypeVar("T")
 Plan = tuple[tuple[tuple[tuple[int, ...], ...], tuple[int, ...]], ...]
@@ -33,7 +33,7 @@ class Information:
 
     @property
     def role(self) -> str:
-        return self.seat.rpartition("_")[0]
+        return role_of(self.seat)
 
 
 @dataclass(frozen=True)

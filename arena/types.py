@@ -15,6 +15,11 @@ ENDINGS: tuple[Ending, ...] = ("over", "forfeit", "truncated", "cut_off", "infra
 RATED: frozenset[Ending] = frozenset({"over", "forfeit", "truncated"})
 
 
+def role_of(seat: str) -> str:
+    """The role in a seat's name "<role>_<i>"."""
+    return seat.rpartition("_")[0]
+
+
 @dataclass(frozen=True)
 class Task:
     """A problem that outlives the episode it was posed in. `payload` is JSON, `id` a hash of the content."""

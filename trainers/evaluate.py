@@ -8,7 +8,6 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from arena import evaluation
 from arena.agent import Agent, LLMAgent
 from arena.cast import BASE, Cast
 from arena.chat import Chat
+from arena.commands import reach
 from arena.engines import models
 from arena.engines.torch import TorchEngine
 from arena.engines.transformer import Transformer
@@ -113,8 +113,7 @@ async def measure(policies: Policies, step: int, space: Space | str, met: Mappin
     trial = Trial(rollout.game, agents, f"{config.name}, step {step}", deals, config.seed)
     row = await evaluation.measure(trial, space, met)
     if config.probe.evaluate:
-        module, _, name = config.probe.evaluate.partition(":")
-        row |= await getattr(import_module(module), name)(partial(rollout.agent, policy=named(step)), rollout.game)
+        row |= await reach(config.probe.evaluate)(partial(rollout.agent, policy=named(step)), rollout.game)
     return row
 
 

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean
 
-from arena.types import Episode
-from trainers.credit import role_of
+from arena.types import Episode, role_of
 
 
 def figures(episodes: Sequence[Episode]) -> dict[str, float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from arena import solve
 from arena.solve import Tree
 from arena.strategy import Table, illegal_mass, team
-from arena.strategy import strategy as strategy
 
 
 def summary(tree: Tree, table: Table) -> dict[str, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
 from dataclasses import replace
 
 from arena.agent import Agent, LLMAgent
@@ -15,7 +14,7 @@ from arena.engines import Engine
 from arena.make import make
 from arena.play import Job, play_many
 from arena.seeding import derive
-from arena.types import Episode, Task
+from arena.types import Episode, Task, role_of
 from roles import Role
 from roles import load as load_role
 from trainers.config import TrainConfig
@@ -62,10 +61,6 @@ class Rollout:
             own = replace(own, sampling=replace(own.sampling, temperature=temperature))
         return LLMAgent(policy, own, self.engine, self.chat, policy, self.config.rollout.score_options)
 
-    def team(self, policy: str) -> Mapping[str, Agent]:
-        """Another policy in every seat that learns; the other seats as they are."""
-        return {name: self.agent(name, policy) if name in self.roles else agent for name, agent in self.agents.items()}
-
     def jobs(self, step: int, curriculum: Curriculum | None = None) -> list[Job]:
         """The games of a step: every deal `samples` times, each with random numbers of its own.
 
@@ -95,7 +90,7 @@ class Rollout:
     def _apart(self, step: int) -> list[dict[str, int]]:
         """Who draws new random numbers in each game of one sample: nobody in the first."""
         learning = self.learning(step) if self.config.rollout.resamples else []
-        seats = [seat for seat in self.game.possible_agents if seat.rpartition("_")[0] in learning]
+        seats = [seat for seat in self.game.possible_agents if role_of(seat) in learning]
         return [{}, *({seat: i} for seat in seats for i in range(self.config.rollout.resamples))]
 
     def play(self, step: int, ranks: Ranks = ALONE, curriculum: Curriculum | None = None) -> list[Episode]:

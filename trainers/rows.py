@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.context import Choice, Context, View
-from arena.types import Episode, Turn
-from trainers.credit import Credit, SeatCredit, role_of
+from arena.types import Episode, Turn, role_of
+from trainers.credit import Credit, SeatCredit
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
+from dataclasses import asdict
 from importlib.metadata import version as installed
 from pathlib import Path
 from statistics import fmean
 from types import FrameType
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 
@@ -24,18 +24,20 @@ from arena import config as configs
 from arena import solve
 from arena.cast import BASE
 from arena.chat import Chat
+from arena.commands import reach
 from arena.curriculum import Curriculum
 from arena.engines import models
 from arena.engines.torch import TorchEngine
 from arena.make import make
 from arena.store import Store
-from arena.types import Episode, Match
+from arena.strategy import strategy
+from arena.types import Episode, Match, role_of
 from roles import Reply
 from trainers import checkpoint, probe, ranks
 from trainers.baselines import Baselines
 from trainers.batch import make_batch
 from trainers.config import TrainConfig
-from trainers.credit import credit, role_of
+from trainers.credit import credit
 from trainers.figures import figures
 from trainers.learner import Learner, Update, adapted
 from trainers.ranks import ALONE, Ranks
@@ -70,7 +72,7 @@ def run(config: TrainConfig, folder: Path, tick: Tick = lambda done, figures=Non
     configs.claim(folder, config)
     models.find(config.model)  # made once, before several ranks ask for it
     with ranks.started(config.ranks, FOLLOW, str(folder)) as all_ranks, Store(folder / "store.db") as store:
-        store.start(config.name, "train", json.loads(json.dumps(_plain(config))))
+        store.start(config.name, "train", asdict(config))
         training = Training(config, folder, store, all_ranks)
         sign(config, training.engine.checksum(), folder / "manifest.json")
         training.resume()
@@ -153,7 +155,7 @@ class Training:
         self.step = 0
         self.empty = 0
         self.tree = solve.tree(self.rollout.game) if config.probe.exploitability else None
-        self.evaluate = _function(config.probe.evaluate) if config.probe.evaluate else None
+        self.evaluate = reach(config.probe.evaluate) if config.probe.evaluate else None
         self.peak = gemm_rate(self.learner.transformer.device)
 
     # -- one step --------------------------------------------------------------------------------------------------
@@ -230,7 +232,7 @@ class Training:
         if self.tree is not None:
             agents = {role: self.rollout.agent(role) for role in self.rollout.game.roles if role in self.rollout.roles}
             if len(agents) == len(self.rollout.game.roles):
-                table = asyncio.run(probe.strategy(self.tree, agents, canonical=True))
+                table = asyncio.run(strategy(self.tree, agents, canonical=True))
                 found |= probe.summary(self.tree, table)
         if self.evaluate is not None and due:
             found |= asyncio.run(self.evaluate(self.rollout.agent, self.rollout.game))
@@ -257,7 +259,7 @@ class Training:
                 game=episode.game,
                 teams=tuple(tuple(episode.agents[seat] for seat in team) for team in teams),
                 scores=tuple(scores),
-                roles=tuple(tuple(seat.rpartition("_")[0] for seat in team) for team in teams),
+                roles=tuple(tuple(role_of(seat) for seat in team) for team in teams),
                 ending=episode.ending,
                 pool="train",
                 episodes=(episode.id,),
@@ -384,15 +386,3 @@ def duplicates(episodes: Sequence[Episode]) -> float:
         for seat, reply in said.items():
             first[episode.faced.get(seat, episode.seed), role_of(seat), reply] += 1
     return sum(count - 1 for count in first.values()) / max(1, first.total())
-
-
-def _function(entry: str) -> Callable[..., Any]:
-    module, _, name = entry.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
-
-
-def _plain(config: TrainConfig) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(config)

@@ -10,11 +10,11 @@ from importlib import import_module
 
 import numpy as np
 
-from arena.types import Episode
+from arena.types import Episode, role_of
 from trainers.baselines import Baselines
 from trainers.config import CreditConfig
 from trainers.credit.options import legality_advantages, neurd, option_advantages, policy
-from trainers.credit.trajectory import Estimator, SeatCredit, Trajectory, fate, groups, role_of, shared, trajectory
+from trainers.credit.trajectory import Estimator, SeatCredit, Trajectory, fate, groups, shared, trajectory
 from trainers.credit.turns import difference, gigpo, joint, turn
 from trainers.credit.whole import baseline, grpo, leave_one_out, peers, standardised
 
@@ -37,7 +37,6 @@ __all__ = [
     "option_advantages",
     "peers",
     "policy",
-    "role_of",
     "standardised",
     "turn",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.context import Context
-from arena.types import Episode, Turn
+from arena.types import Episode, Turn, role_of
 from trainers.baselines import Baselines
 from trainers.config import CreditConfig
 
@@ -61,11 +61,6 @@ class SeatCredit:
 
 
 Estimator = Callable[[Sequence[Trajectory], CreditConfig, Baselines], Sequence[SeatCredit]]
-
-
-def role_of(seat: str) -> str:
-    """The role in a seat's name "<role>_<i>"."""
-    return seat.rpartition("_")[0]
 
 
 def fate(episode: Episode, seat: str) -> str:
