@@ -14,7 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from arena.game import Game
-from arena.solve import Policy
+from arena.solve import Policy, row
 from arena.tree import Information
 
 OVER = -1  # where the game has ended
@@ -105,12 +105,7 @@ def _order(game: Game, after: list[tuple[After, ...]]) -> tuple[int, ...]:
 
 def weights(positions: Positions, n: int, policy: Policy) -> tuple[float, ...]:
     """The probability of each of `after[n]`; raises ValueError for a row that is none of probabilities."""
-    known = positions.information[n]
-    row = tuple(float(p) for p in policy[known])
-    illegal = 1.0 - sum(row)
-    if len(row) != len(known.legal) or not illegal > -1e-5 or not all(p >= 0 for p in row):
-        raise ValueError(f"{row} for {known.seat}: give one probability for each of {known.legal}, at most 1 in all")
-    return (*row, illegal if illegal > 1e-12 else 0.0)  # rounding is not illegal play
+    return row(positions.information[n], policy)
 
 
 def worths(positions: Positions, by_seat: Mapping[str, Policy]) -> list[tuple[float, ...]]:

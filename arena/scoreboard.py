@@ -91,20 +91,17 @@ class Board:
 
     def to_json(self) -> dict[str, Any]:
         groups = self.groups
-        lines = {row.agent: row for row in self.rows}
         return {
             "game": self.game,
             "matches": self.matches,
             "endings": dict(self.endings),
             "table": [
                 {
-                    **{
-                        key: getattr(row, key) for key in ("agent", "elo", "low", "high", "matches", "points", "needed")
-                    },
+                    **{key: getattr(row, key) for key in SHOWN},
                     "group": groups[row.agent],
                     **dict(zip(("won", "drawn", "lost"), self.record[row.agent], strict=True)),
                 }
-                for row in lines.values()
+                for row in self.rows
             ],
             "ratings": [{**asdict(rating), "low": rating.low} for rating in self.ratings],
             "payoff": [{"agent": a, "other": b, "mean": c.mean, "n": c.n} for (a, b), c in self.payoff.items()],

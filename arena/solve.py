@@ -77,21 +77,25 @@ def against(tree: Tree, mine: Policy, theirs: Policy) -> dict[str, float]:
     return {seat: values(tree, mixed(tree, by_seat))[seat] for seat, by_seat in swapped.items()}
 
 
+def row(known: Information, policy: Policy) -> tuple[float, ...]:
+    """The probability of each legal move, and of an illegal one last; raises ValueError where they are none."""
+    try:
+        chances = tuple(float(p) for p in policy[known])
+    except KeyError:
+        raise ValueError(f"the policy has nothing for {known.seat} after {known.heard[-1]!r}") from None
+    illegal = 1.0 - sum(chances)
+    if len(chances) != len(known.legal) or not illegal > -1e-5 or not all(p >= 0 for p in chances):
+        raise ValueError(
+            f"{chances} for {known.seat}: give one probability for each of {known.legal}, at most 1 in all"
+        )
+    return (*chances, illegal if illegal > 1e-12 else 0.0)  # rounding is not illegal play
+
+
 def _weights(tree: Tree, policy: Policy) -> list[float]:
     """The weight of every slot."""
     weights = list(tree.chance)
     for known in tree.information:
-        try:
-            row = [float(p) for p in policy[known]]
-        except KeyError:
-            raise ValueError(f"the policy has nothing for {known.seat} after {known.heard[-1]!r}") from None
-        illegal = 1.0 - sum(row)
-        if len(row) != len(known.legal) or not illegal > -1e-5 or not all(p >= 0 for p in row):
-            raise ValueError(
-                f"{row} for {known.seat}: give one probability for each of {known.legal}, at most 1 in all"
-            )
-        weights += row
-        weights.append(illegal if illegal > 1e-12 else 0.0)  # rounding is not illegal play
+        weights += row(known, policy)
     return weights
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena import terminal
-from arena.ratings import Ratings
+from arena.ratings import Ratings, ordered
 from arena.scoreboard import records
 from arena.types import Match
 
@@ -93,4 +93,4 @@ class Spectator:
 
     def _best(self) -> list[str]:
         rated = [self.ratings.rating(who, self._pool()) for who in self.entrants]
-        return [rating.agent for rating in sorted(rated, key=lambda rating: (-rating.low, rating.agent))]
+        return [rating.agent for rating in ordered(rated)]

@@ -21,7 +21,7 @@ from arena.engines import models
 from arena.engines.tiny import make_tiny
 from roles import Example, Format, Memory, Reply, Role, Sampling, load
 from trainers import checkpoint, export
-from trainers.card import Card
+from trainers.card import EXAMPLE, Card
 from trainers.config import GameConfig, SeatConfig, TrainConfig
 from trainers.config import LoraConfig as Lora
 from trainers.learner import adapted
@@ -82,7 +82,7 @@ def exported(base, tmp_path_factory):
 def snippet(path: Path) -> dict:
     """The names that the folder's own program defines."""
     names = {"__file__": str(path / "example.py"), "__name__": "example"}
-    exec(compile(export.plain_example(path), "example.py", "exec"), names)
+    exec(compile((path / EXAMPLE).read_text(), "example.py", "exec"), names)
     return names
 
 
@@ -114,7 +114,7 @@ def test_back_in_the_arena_the_role_is_not_told_twice(exported, base, name):
 
 @pytest.mark.parametrize("name", ROLES)
 def test_its_own_program_imports_nothing_of_ours(exported, name):
-    tree = ast.parse(export.plain_example(exported[name]))
+    tree = ast.parse((exported[name] / EXAMPLE).read_text())
     found = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
     found |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert found == {"re", "sys", "pathlib", "torch", "transformers"}

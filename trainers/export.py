@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import difflib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from arena.chat import DATED, Chat
 from arena.engines import models
 from roles import Format, Memory, Role
 from roles import load as load_role
-from trainers import checkpoint
+from trainers import checkpoint, report
 from trainers.card import EXAMPLE, Card, example, readme
 from trainers.config import TrainConfig
 from trainers.learner import adapted
@@ -248,8 +247,7 @@ def export_run(
     model, tokenizer = models.load(base)
     model = adapted(model, settings.lora, settings.seed)
     load_weights({name: p for name, p in model.named_parameters() if p.requires_grad}, saved)
-    report = run / "report.json"
-    numbers = json.loads(report.read_text()) if report.is_file() else {}
+    numbers = report.read(run / report.NAME)
     measured = {k: v for k, v in numbers.items() if k not in ("ratings", "evaluation")}
     measured |= numbers.get("evaluation", {}).get(str(saved.step), {})  # of this step alone
     card = Card(
@@ -300,8 +298,3 @@ def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
         elif isinstance(inner, int | float) and not isinstance(inner, bool):
             found[f"{prefix}{key}"] = float(inner)
     return found
-
-
-def plain_example(out: Path) -> str:
-    """A program that plays the exported agent with torch and transformers alone; it lies in the folder too."""
-    return (out / EXAMPLE).read_text()
