@@ -163,9 +163,8 @@ class LLMAgent:
         options = tuple(self.chat.options(self.role, moves))
         version = self.engine.version(self.policy)
         logprobs = await self._score(tuple(view.tokens), options)
-        while (
-            now := self.engine.version(self.policy)
-        ) != version:  # new weights came in between: whose are the numbers?
+        # If new weights came in between, nobody knows whose the numbers are.
+        while (now := self.engine.version(self.policy)) != version:
             version, logprobs = now, await self._score(tuple(view.tokens), options)
         taken = draw(tempered(logprobs, self.role.sampling.temperature), seed)
         view.extend(options[taken])

@@ -14,8 +14,8 @@ from roles import Format, Role
 
 Message = Mapping[str, str]
 MARKUP = re.compile(r"\s*[<\[{].*[>\]}]\s*", re.DOTALL)
-# What a template is told when it asks for the date: prompts don't depend on the clock.
 REMEMBERED, MEMORY = 2048, 4096  # the longest text that is remembered, and how many
+# What a template is told when it asks for the date: prompts don't depend on the clock.
 DAY = {"%d": "01", "%e": "1", "%m": "01", "%b": "Jan", "%B": "January", "%y": "25", "%Y": "2025", "%A": "Wednesday"}
 DATED = "".join(f"|replace('{sign}', '{word}')" for sign, word in DAY.items())
 DATED = "{% macro strftime_now(format) %}{{ format" + DATED + " }}{% endmacro %}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 N = 3  # characters of an n-gram: short enough for sums, long enough for programs
 
@@ -60,9 +60,3 @@ def shares(texts: Sequence[str], similar: float) -> list[float]:
     clusters = Clusters(similar)
     found = [clusters.join(str(i), text) for i, text in enumerate(texts)]
     return [found.count(cluster) / len(texts) for cluster in found]
-
-
-def duplicates(texts: Iterable[str]) -> float:
-    """The share of texts whose canonical form stood earlier in the list."""
-    forms = [canonical(text) for text in texts]
-    return (len(forms) - len(set(forms))) / len(forms) if forms else 0.0

@@ -21,14 +21,7 @@ PAGES = [RESULTS.parent.parent / "docs" / name for name in ("benchmarks.md", "cu
 SECTION = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
 SHARES = ("illegal games", "held-out sums")  # what is shown in per cent
 NAMES = {"kuhn": "Kuhn poker", "tic_tac_toe": "tic-tac-toe", "sums": "proposer/solver"}
-FACTS = (
-    "vllm",
-    "trl",
-    "peft",
-    "accelerate",
-    "trueskill",
-    "openskill",
-)  # versions worth telling besides those of torch and transformers
+FACTS = ("vllm", "trl", "peft", "accelerate", "trueskill", "openskill")  # versions worth telling, besides torch's
 
 
 def rollout(report: Mapping[str, Any]) -> str:

@@ -132,9 +132,7 @@ class LossConfig:
 class OptimConfig:
     """AdamW; the rate goes from `lr` to `lr_end` (geometric; not given: it stays) over the run, after `warmup` steps.
 
-    `clip_norm` bounds the norm of the gradient (0: it does not).
-
-    `micro_tokens` bounds the distinct tokens of one forward pass.
+    `clip_norm` bounds the norm of the gradient (0: it does not), `micro_tokens` the distinct tokens of a forward pass.
     """
 
     lr: float = 1e-5

@@ -56,9 +56,7 @@ class OutsideAgent:
             lines = self.said.read().decode(errors="replace").split("\n")
             raise OutsideError(next((line for line in reversed(lines) if line.strip()), "it said nothing"))
         reply: str = json.loads(answer)
-        context.stop = (
-            "legal" if self.role.reply is Reply.legal else ""
-        )  # by which rule, as an agent of ours records it
+        context.stop = "legal" if self.role.reply is Reply.legal else ""  # as an agent of ours records it
         return reply
 
 

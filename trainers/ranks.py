@@ -136,9 +136,8 @@ def started(size: int, program: str, *words: str) -> Iterator[Ranks]:
 
 def _spawn(place: Path, program: str, words: Sequence[str], rank: int) -> Other:
     said = place / f"rank_{rank}"
-    path = os.pathsep.join(
-        entry or os.getcwd() for entry in sys.path
-    )  # games and estimators of one's own are there too
+    # Games and estimators of one's own are found there too.
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     with said.open("wb") as errors:
         process = subprocess.Popen(
             [sys.executable, "-c", program, *words],

@@ -50,9 +50,8 @@ def neurd(
         record = baselines.options(key, len(choices[0].options))
         for visit, choice in zip(visits, choices, strict=True):
             trajectory = trajectories[visit.trajectory]
-            if (
-                visit.option >= 0 and trajectory.to_blame
-            ):  # a return that another's forfeit gave says nothing of the move
+            # A return that another's forfeit gave says nothing of the move.
+            if visit.option >= 0 and trajectory.to_blame:
                 record.add(visit.option, trajectory.to_go[choice.turn])
         for visit, choice in zip(visits, choices, strict=True):
             anchor = magnet(trajectories[visit.trajectory], choice) if magnet else np.exp(record.log_magnet)
