@@ -157,12 +157,16 @@ class Curriculum:
         if gate:
             self.refused.append(Entry(task, "refused", step, cluster, gate, reason))
             return gate
+        self.admit(task, step)
+        return ""
+
+    def admit(self, task: Task, step: int = 0) -> None:
+        """Take in a task past all gates, such as one that the game gives the pool to begin with."""
         self._make_room()
         cluster = self._clusters.join(task.id, task.prompt)
         self.entries[task.id] = Entry(task, "admitted", step, cluster)
         self._forms[self.canon(task)] = task.id
         self._descend(task)
-        return ""
 
     def _gate(self, task: Task) -> tuple[str, str, str]:
         """(gate, reason, cluster) of a task that its game let pass: empty, leak, duplicate, cluster, or ""."""

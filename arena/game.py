@@ -134,6 +134,10 @@ class Game(AECEnv):  # type: ignore[misc]
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"{self} has no bot {name!r}: {hint}it has {', '.join(self.bots) or 'none'}")
 
+    def first_tasks(self) -> Sequence[Task]:
+        """Tasks that a pool of this game begins with; none, where those who propose need nothing to start from."""
+        return ()
+
     def ready(self) -> None:
         """Raise, in one line, what this machine lacks to play the game; asked before a model is loaded for it."""
 

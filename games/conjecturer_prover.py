@@ -81,6 +81,11 @@ class ConjecturerProver(Game):
         )
         return (CONJECTURER,)
 
+    def first_tasks(self) -> Sequence[Task]:
+        """The next theorem of the theory, so that provers have one before anything was conjectured."""
+        after = list(THEORIES[self.theory].values())[len(self.first) :]
+        return [_to_prove(theorem.statement, self.first) for theorem in after[:1]]
+
     def _library(self) -> str:
         return "Known:\n" + "\n".join(f"{name}: {statement}" for name, statement in self.library.items())
 
@@ -89,11 +94,6 @@ class ConjecturerProver(Game):
         payload = [list(lemma) for lemma in lemmas]
         statement = {name: stated for name, stated, _ in lemmas}[seed]
         return Task.new(f"Seed {seed}: {statement}", parents=parents, author=author, seed=seed, lemmas=payload)
-
-    def _to_prove(self, statement: str, parents: tuple[str, ...], author: str) -> Task:
-        """A task for provers."""
-        payload = [list(lemma) for lemma in self.lemmas]
-        return Task.new(f"Prove {statement}", parents=parents, author=author, statement=statement, lemmas=payload)
 
     def _ask(self, task: Task) -> Seats:
         self.statement = str(task.payload["statement"])
@@ -117,7 +117,7 @@ class ConjecturerProver(Game):
     def _conjecture(self, text: str) -> Seats:
         admission = MINI.judge(text, self.library, ())
         statement = " ".join(text[:300].split())
-        task = self._to_prove(statement, (self.faced[CONJECTURER].id,), CONJECTURER)
+        task = _to_prove(statement, self.lemmas, (self.faced[CONJECTURER].id,), CONJECTURER)
         self.offer(task, CONJECTURER, admission.gate, admission.reason)
         if not admission.gate:
             return self._ask(task)
@@ -162,7 +162,7 @@ class ConjecturerProver(Game):
             for reached, _ in MINI.hindsight(self.statement, proof, self.library):
                 if not MINI.judge(reached, self.library, seen).gate:
                     seen.add(MINI.canon(reached))
-                    self.offer(self._to_prove(reached, (self.faced[seat].id,), seat), seat)
+                    self.offer(_to_prove(reached, self.lemmas, (self.faced[seat].id,), seat), seat)
 
     def canon(self, task: Task) -> str:
         """Names of variables, orientation and padding by nothing make no other task of it."""
@@ -183,6 +183,12 @@ class ConjecturerProver(Game):
             return {}
         found = (proof for proof in proofs(self.theory) if MINI.check(self.statement, proof, self.library).score)
         return {proof: 1.0 for proof in [next(found, "")] if proof}
+
+
+def _to_prove(statement: str, lemmas: Sequence[Lemma], parents: tuple[str, ...] = (), author: str = "") -> Task:
+    """A task for provers, by a library of lemmas."""
+    payload = [list(lemma) for lemma in lemmas]
+    return Task.new(f"Prove {statement}", parents=parents, author=author, statement=statement, lemmas=payload)
 
 
 @lru_cache(maxsize=8)

@@ -303,3 +303,11 @@ def test_a_config_out_of_range_is_refused_with_its_key(config):
 def test_an_answer_that_is_no_text_is_no_leak():
     assert not leaks(Task.new("True or False: 1 = 1", answer=True))
     assert not leaks(Task.new("list [1, 2]", answer=[1, 2]))
+
+
+def test_what_a_game_begins_with_is_in_the_pool_and_was_proposed_by_nobody():
+    curriculum, first = pool(), sum_of(1, 1)
+    curriculum.admit(first)
+    assert [entry.task for entry in curriculum.live()] == [first]
+    assert curriculum.consider(Offer(first, AUTHOR), 1) == "duplicate"
+    assert curriculum.figures()["curriculum/duplicates"] == 1.0  # of one proposal

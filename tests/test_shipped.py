@@ -27,6 +27,17 @@ def test_every_training_config_takes_a_step(name, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_provers_learn_to_prove_what_their_conjecturer_states(seed, tmp_path):
+    """The tiny model of two layers: the share of accepted proofs of its first steps and of its last."""
+    settings = config.load(TrainConfig, "train/tiny/conjecture_prove", ["threads=1", f"seed={seed}"])
+    train.run(replace(settings, save_every=settings.steps), tmp_path)
+    accepted = [step["game/p"] for step in metrics(tmp_path) if "game/p" in step]
+    assert accepted[0] < 0.5
+    assert sum(accepted[-5:]) / 5 > accepted[0] + 0.3
+
+
+@pytest.mark.slow
 def test_nash_conv_falls_on_the_tiny_model(tmp_path):
     settings = config.load(TrainConfig, "train/tiny/kuhn")
     train.run(replace(settings, save_every=settings.steps), tmp_path)

@@ -152,6 +152,8 @@ class Training:
             )
         self.baselines = Baselines()
         self.curriculum = Curriculum(config.curriculum, self.rollout.game.canon)
+        for task in self.rollout.game.first_tasks():
+            self.curriculum.admit(task)
         self.step = 0
         self.empty = 0
         self.tree = solve.tree(self.rollout.game) if config.probe.exploitability else None

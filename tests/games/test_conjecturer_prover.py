@@ -225,3 +225,12 @@ def test_what_is_listed_has_true_and_false_statements_and_proofs_that_hold(theor
 def test_what_cannot_be_played_is_refused(params, told):
     with pytest.raises(ValueError, match=told):
         ConjecturerProver(**params)
+
+
+def test_provers_have_a_theorem_before_anything_was_conjectured():
+    game = ConjecturerProver(provers=2, band=1)
+    (task,) = game.first_tasks()
+    game.reset(seed=1, options={"task": task})
+    assert game.acting == ("prover_0", "prover_1")
+    assert task.payload["statement"] == THEORIES["nat"]["add_assoc"].statement
+    assert ConjecturerProver(lemmas=len(THEORIES["nat"])).first_tasks() == []
