@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint bench bench-arena bench-rollout bench-vllm bench-update bench-trl bench-ratings bench-store bench-sandbox bench-learning bench-curriculum
+.PHONY: help setup demo test test-fast lint bench bench-arena bench-rollout bench-vllm bench-update bench-trl bench-ratings bench-store bench-sandbox bench-proofs bench-learning bench-curriculum
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,7 +45,7 @@ measured = $(BIN)/python bench/$(1).py $(2) --out bench/results/$(1).json; \
 	status=$$?; $(BIN)/python bench/table.py && exit $$status
 
 bench: setup  ## every benchmark beside every peer, one after another
-	@$(MAKE) --no-print-directory --keep-going --jobs=1 bench-arena bench-ratings bench-store bench-sandbox bench-vllm bench-trl
+	@$(MAKE) --no-print-directory --keep-going --jobs=1 bench-arena bench-ratings bench-store bench-sandbox bench-proofs bench-vllm bench-trl
 
 bench-arena: setup  ## moves a second through the arena
 	@$(call measured,arena)
@@ -70,6 +70,9 @@ bench-store: setup  ## a million turns written and queried, beside JSONL
 
 bench-sandbox: setup  ## verdicts a second, beside a plain subprocess
 	@$(call measured,sandbox)
+
+bench-proofs: setup  ## proofs checked in a CPU second, by the built-in checker and by Coq in its jail
+	@$(call measured,proofs)
 
 bench-learning: setup  ## the demo's trainings over three seeds; about an hour, and the same command goes on
 	@$(BIN)/python bench/learning.py

@@ -17,7 +17,9 @@ from typing import Any
 
 from machine import RESULTS
 
-PAGES = [RESULTS.parent.parent / "docs" / name for name in ("benchmarks.md", "curriculum.md", "training.md")]
+PAGES = [
+    RESULTS.parent.parent / "docs" / name for name in ("benchmarks.md", "curriculum.md", "proofs.md", "training.md")
+]
 SECTION = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
 SHARES = ("illegal games", "held-out sums")  # what is shown in per cent
 NAMES = {"kuhn": "Kuhn poker", "tic_tac_toe": "tic-tac-toe", "sums": "proposer/solver"}
@@ -137,6 +139,19 @@ def sandbox(report: Mapping[str, Any]) -> str:
     return _table(head, rows) + latency + _where(report, {"sandbox": report["versions"]})
 
 
+def proofs(report: Mapping[str, Any]) -> str:
+    """Proofs and statements in a second of a processor by checker, and what a start of Coq costs."""
+    rows = [[found["checker"], found["work"], f"{found['per_second']:,.0f}"] for found in report["results"]]
+    coq = report.get("coq")
+    started = (
+        f"\nCoq {coq['version']}: a new one has computed for {coq['start_ms']:.0f} ms at its first verdict.\n"
+        if coq
+        else ""
+    )
+    table = _table(["checker", "work", "a CPU second"], rows)
+    return table + started + _left_out(report.get("missing", {})) + _where(report, {})
+
+
 TABLES = {
     "rollout": rollout,
     "update": update,
@@ -146,6 +161,7 @@ TABLES = {
     "curriculum": curriculum,
     "store": store,
     "sandbox": sandbox,
+    "proofs": proofs,
 }
 
 

@@ -128,14 +128,14 @@ class Jail:
             first = None
             try:
                 if self.tier == "bwrap":
-                    first, pid = _first(told)
+                    first, pid = first_of(told)
                     if begin.mapped:
                         for what in ("uid_map", "gid_map"):
                             Path(f"/proc/{pid}/{what}").write_text(f"0 0 1\n{NOBODY} {NOBODY} 1\n")
                         os.write(go, b"+")
                 frames.receive(ours)
             except BaseException as error:
-                why = _complaint(process, first)
+                why = complaint(process, first)
                 Running(os.getpid(), process, ours, first).end()
                 if isinstance(error, (OSError, EOFError, ValueError)):
                     raise SandboxUnavailable(f"{self.tier}: {why or error}") from error
@@ -145,7 +145,7 @@ class Jail:
         return self._running
 
 
-def _first(told: int) -> tuple[int, int]:
+def first_of(told: int) -> tuple[int, int]:
     """A descriptor and the id of the first process in a bwrap jail, as bwrap tells it."""
     text = b""
     while b"}" not in text:
@@ -156,7 +156,7 @@ def _first(told: int) -> tuple[int, int]:
     return os.pidfd_open(pid), pid
 
 
-def _complaint(process: subprocess.Popen[bytes], first: int | None) -> str:
+def complaint(process: subprocess.Popen[bytes], first: int | None) -> str:
     """The last line on stderr of a process that failed to start; the one inside, which shares it, is ended too."""
     if first is not None:
         with contextlib.suppress(ProcessLookupError):

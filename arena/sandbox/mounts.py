@@ -1,4 +1,4 @@
-"""What of this machine is to be seen inside a jail: the C libraries, Python and its library, and this folder."""
+"""What of this machine is to be seen inside a jail: the C libraries; for Python, its library and this folder too."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def interpreter() -> Path:
     return Path(sys.executable).resolve()
 
 
-def mounts() -> Iterator[Mount]:
-    """Everything that is shown, all of it only to be read."""
+def libraries() -> Iterator[Mount]:
+    """The C libraries, and where the loader finds them: without these no program starts."""
     for library in LIBRARIES:
         if os.path.islink(library):
             yield Mount(os.readlink(library), library, link=True)
@@ -35,6 +35,11 @@ def mounts() -> Iterator[Mount]:
             yield Mount(library, library)
     if os.path.exists(CACHE):
         yield Mount(CACHE, CACHE)
+
+
+def mounts() -> Iterator[Mount]:
+    """Everything that Python needs, all of it only to be read."""
+    yield from libraries()
     prefix = Path(sys.base_prefix).resolve()
     for library in ("lib", "lib64"):
         if (prefix / library).is_symlink():

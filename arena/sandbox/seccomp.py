@@ -33,11 +33,11 @@ AF_UNIX = 1
 Instruction = tuple[int, int, int, int]  # operation, steps to skip if true, if false, operand
 
 
-def program(machine: Machine) -> tuple[Instruction, ...]:
-    """The filter for one processor, with SELF in place of the process's id."""
+def program(machine: Machine, starts: bool = False) -> tuple[Instruction, ...]:
+    """The filter for one processor, with SELF in place of the process's id; with `starts` execve is allowed too."""
     out: list[Instruction] = [(LOAD, 0, 0, ARCH), (EQUAL, 1, 0, machine.arch), (RETURN, 0, 0, KILL)]
     out += [(LOAD, 0, 0, NUMBER), (AT_LEAST, 0, 1, X32), (RETURN, 0, 0, KILL)]
-    for free in machine.free.values():
+    for free in (*machine.free.values(), *((machine.execve,) if starts else ())):
         out += [(EQUAL, 0, 1, free), (RETURN, 0, 0, ALLOW)]
     number = machine.checked
     out += _only(number["ioctl"], 1, TERMINAL, errno.ENOTTY)
@@ -76,9 +76,14 @@ def _only(number: int, index: int, values: Iterable[int], error: int = errno.EPE
 
 
 @cache
-def assembled() -> bytes:
+def assembled(starts: bool = False) -> bytes:
     """The filter of this machine in the kernel's struct sock_filter, eight bytes an instruction."""
-    return b"".join(struct.pack("HBBI", *instruction) for instruction in program(here()))
+    return b"".join(struct.pack("HBBI", *instruction) for instruction in program(here(), starts))
+
+
+def around_a_program() -> bytes:
+    """For bwrap, which starts a program as the first process of a jail when the filter stands already."""
+    return assembled(starts=True).replace(struct.pack("I", SELF), struct.pack("I", 1))
 
 
 def here() -> Machine:

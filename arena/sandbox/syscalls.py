@@ -11,11 +11,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Machine:
-    """`arch` is the kernel's AUDIT_ARCH, `free` the calls allowed with any arguments, `checked` those with some."""
+    """`arch` is the kernel's AUDIT_ARCH, `free` the calls allowed with any arguments, `checked` those with some.
+
+    `execve` is allowed only where a jail is for a program that isn't Python.
+    """
 
     arch: int
     free: Mapping[str, int]
     checked: Mapping[str, int]
+    execve: int
 
 
 X86_64 = Machine(
@@ -41,6 +45,7 @@ X86_64 = Machine(
         **{"ioctl": 16, "sendto": 44, "socketpair": 53, "clone": 56, "kill": 62, "fcntl": 72, "prctl": 157},
         **{"tgkill": 234, "prlimit64": 302, "clone3": 435},
     },
+    execve=59,
 )
 
 AARCH64 = Machine(
@@ -64,6 +69,7 @@ AARCH64 = Machine(
         **{"fcntl": 25, "ioctl": 29, "kill": 129, "tgkill": 131, "prctl": 167, "socketpair": 199, "sendto": 206},
         **{"clone": 220, "prlimit64": 261, "clone3": 435},
     },
+    execve=221,
 )
 
 MACHINES: Mapping[str, Machine] = {"x86_64": X86_64, "aarch64": AARCH64}

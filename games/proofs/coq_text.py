@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from games.proofs import equations, logic
 from games.proofs.kernel import is_equation
+from games.proofs.prover import LONG
 from games.proofs.terms import SORTS, Malformed, Term
 
 HEADER = "Require Import Arith List Bool Lia."
@@ -28,13 +30,14 @@ NAMES = {
     "|": "orb",
 }
 SIGNS = {"&": r"/\ ", "|": r"\/ ", "->": "-> "}
-LONG = 8000  # characters of a proof
 FORBIDDEN = re.compile(
     r"\b(admit|give_up|abstract|native_compute|native_cast_no_check|vm_cast_no_check|exact_no_check|change_no_check"
     r"|convert_concl_no_check|Redirect|Drop|Load|Declare|Extraction|Admitted|Abort|Qed|Defined|Save|Axiom)\b|ltac2?:|\$"
 )
-TACTIC = re.compile(r"[a-z_][A-Za-z0-9_']*|[0-9]+\s*:|\[|\(|all\s*:")
-BULLET = re.compile(r"[-+*{}\s]+")
+GOALS = r"(?:(?:[0-9][0-9, -]*|all|!|\[ *[A-Za-z_][A-Za-z0-9_']* *\]) *:(?!=))"
+START = re.compile(rf"(?:[-+*{{}} ]|{GOALS} *(?={{)|{GOALS})*")  # bullets, braces and the goals that are meant
+TACTIC = re.compile(r"[a-z_][A-Za-z0-9_']*|\[|\(")
+BULLET = re.compile(rf"(?:[-+*{{}} ]|{GOALS} *(?={{))+")
 
 
 def translate(statement: str) -> str:
@@ -64,25 +67,44 @@ def _formula(formula: logic.Formula) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """What ends in a dot and a blank, outside of comments and strings; raises `Malformed` where one isn't closed."""
-    found, now, at, comments, quoted = list[str](), "", 0, 0, False
-    text += "\n"
-    while at < len(text):
-        letter, two = text[at], text[at : at + 2]
-        if quoted:
-            now, quoted, at = now + letter, letter != '"', at + 1
-        elif two in ("(*", "*)") and (comments or two == "(*"):
-            comments, at = comments + (1 if two == "(*" else -1), at + 2
-        elif comments:
-            at += 1
-        elif letter == "." and text[at + 1].isspace() and not now.endswith("."):
+    """What ends in a dot and a blank, outside of comments and strings, all on one line.
+
+    Raises `Malformed` where a comment or string isn't closed, and at two dots, since three end a sentence too.
+    """
+    found, now, quoted = list[str](), "", False
+    text = _uncommented(text) + " "
+    for letter, follows in pairwise(text):
+        quoted ^= letter == '"'
+        if not quoted and letter + follows == "..":
+            raise Malformed("two dots are no part of a proof")
+        if not quoted and letter + follows == ". ":
             found.append(now.strip())
-            now, at = "", at + 1
+            now = ""
         else:
-            now, quoted, at = now + letter, letter == '"', at + 1
+            now += letter
+    return [sentence for sentence in (*found, now.strip()) if sentence]
+
+
+def _uncommented(text: str) -> str:
+    """The text with a blank for each comment, as Coq reads it: what stood on both sides of one must not meet."""
+    if strange := [letter for letter in text if not letter.isprintable() and letter not in "\n\t"]:
+        raise Malformed(f"{strange[0]!r} is no blank of Coq's")
+    found, at, comments, quoted = "", 0, 0, False
+    text = re.sub(r"[\n\t]", " ", text)
+    while at < len(text):
+        two = text[at : at + 2]
+        if not quoted and two in ("(*", "*)"):
+            comments, at, found = comments + (1 if two == "(*" else -1), at + 2, found + " "
+            if comments < 0:
+                raise Malformed("a comment ends that didn't begin")
+            continue
+        if not comments:
+            quoted ^= text[at] == '"'
+            found += text[at]
+        at += 1
     if comments or quoted:
         raise Malformed("a comment or a string isn't closed")
-    return [sentence for sentence in (*found, now.strip()) if sentence]
+    return found
 
 
 def check_statement(text: str) -> None:
@@ -92,18 +114,20 @@ def check_statement(text: str) -> None:
         depth += (letter == "(") - (letter == ")")
         if depth < 0:
             break
-    ends = text.rstrip().endswith(".") or re.search(r"\.\s", text)
-    if depth or ends or '"' in text or "(*" in text or ":=" in text or FORBIDDEN.search(text) or len(text) > LONG:
+    plain = all(letter.isprintable() or letter in "\n\t" for letter in text)
+    ends = not text.strip() or text.rstrip().endswith(".") or re.search(r"\.[\s.]", text)
+    strange = not plain or any(part in text for part in ('"', "(*", "*)", ":="))
+    if len(text) > LONG or depth or ends or strange or FORBIDDEN.search(text):
         raise Malformed(f"{text[:60]!r} is not a single term")
 
 
 def tactics(proof: str) -> list[str]:
-    """The sentences of a proof, bullets apart from what follows; raises `Malformed` for what is no tactic."""
+    """The sentences of a proof; raises `Malformed` for what is no tactic, behind whatever bullets and braces."""
     if len(proof) > LONG:
         raise Malformed(f"the proof has {len(proof)} characters: use at most {LONG}")
     found = []
     for sentence in sentences(proof):
-        bare = sentence.lstrip("-+*{} \n\t")
+        bare = START.sub("", sentence, count=1)
         if bare and not TACTIC.match(bare):
             raise Malformed(f"{bare[:40]!r} is no tactic")
         if word := FORBIDDEN.search(sentence):

@@ -42,6 +42,7 @@ from games.proofs.terms import (
 
 VARIABLES = 6
 INSTANCES = 99
+PARTS = 32  # of a term, for which a step costs one unit of fuel more
 POINTS = 200  # of a grid of small values, then RANDOM ones of larger
 RANDOM = 40
 GRID: dict[str, tuple[Any, ...]] = {NAT: (0, 1, 2, 3), LIST: ((), (0,), (0, 1), (1, 1, 2)), BOOL: (False, True)}
@@ -251,7 +252,10 @@ def simplify(term: Term, run: Run, level: int = 0) -> Term:
 
 
 def _bounded(term: Term, run: Run) -> Term:
-    if size(term) > run.limits.size or depth(term) > run.limits.depth:
+    """The term, which costs fuel as it grows: each further step has to look at all of it."""
+    parts = size(term)
+    run.spend(parts // PARTS)
+    if parts > run.limits.size or depth(term) > run.limits.depth:
         raise Malformed(f"a term has more than {run.limits.size} parts, or is more than {run.limits.depth} deep")
     return term
 

@@ -9,57 +9,92 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import select
-import subprocess
+import tempfile
 import time
-from collections.abc import Collection, Sequence
-from types import TracebackType
-from typing import Any, Self
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from games.proofs import Admission, Checked, Library, Limits, earlier
+from arena.sandbox.dialogue import Dialogue
+from arena.sandbox.verdict import MIB
+from games.proofs import Checked
+from games.proofs.prover import LONG, Prover
 from games.proofs.terms import Malformed
 
-LIMITS = Limits(seconds=30.0)
 START = 300.0  # seconds until the header is imported
-OUTPUT = 1 << 20  # bytes of one answer
-LONG = 8000  # characters
+MEMORY = 65536 * MIB  # of addresses: a library is mapped, not read
 AXIOMS = frozenset({"propext", "Quot.sound", "Classical.choice"})
+HARMLESS = ("info", "warning", "trace")
 BANNED = re.compile(
     r"(?<![\w.])(sorry|admit|axiom|constant|opaque|unsafe|partial|implemented_by|extern|native_decide|run_tac|run_cmd"
-    r"|run_meta|elab|elab_rules|macro|macro_rules|syntax|notation|infix|infixl|infixr|prefix|postfix|initialize|builtin"
-    r"|attribute|instance|theorem|lemma|def|abbrev|example|structure|class|inductive|namespace|section|end|open|import"
-    r"|set_option|mutual|universe|variable|export|private|protected|noncomputable|local|scoped|by_elab|deriving)(?!\w)"
-    r"|#\w|@\[|«|»|%\[|--|/-"
+    r"|run_meta|run_elab|elab|elab_rules|macro|macro_rules|syntax|declare_syntax_cat|notation|notation3|infix|infixl"
+    r"|infixr|prefix|postfix|initialize|builtin_initialize|simproc|dsimproc|builtin|attribute|instance|theorem|lemma|def"
+    r"|irreducible_def|abbrev|alias|example|structure|class|inductive|coinductive|namespace|section|end|open|import"
+    r"|set_option|register_option|mutual|universe|variable|include|omit|export|private|protected|noncomputable|nonrec"
+    r"|local|scoped|by_elab|deriving|unseal|seal|add_decl_doc|init_quot|recall|proof_wanted|where)(?![\w?!])"
+    r"|#\w|@\[|«|»|%\[|--|/-|\"|'[()\[\]{}⟨⟩]'|\b(eval|include_str|gen_injective_theorems)%"
 )
 
 
-class Lean:
-    """One warm REPL; use it as a context. `command` starts it in a jail of the user's: it runs what a proof says.
+class Message(NamedTuple):
+    """What Lean says of a command."""
 
-    Statements are types, proofs blocks of tactics. Lemmas of a library are premises by their names.
+    severity: str
+    text: str
+
+
+class Answer(NamedTuple):
+    """One answer of the REPL, read strictly."""
+
+    env: int
+    messages: tuple[Message, ...]
+    open_ended: bool  # a sorry was seen
+
+    @property
+    def fault(self) -> str:
+        """The first error in one line; "" if there is none."""
+        errors = [m.text for m in self.messages if m.severity not in HARMLESS]
+        return (" ".join(errors[0].split())[:200] or "an error") if errors else ""
+
+    def only(self, name: str) -> str:
+        """The text of its one message, which is about the theorem; raises ValueError otherwise."""
+        if self.fault or len(self.messages) != 1 or name not in self.messages[0].text:
+            raise ValueError(f"Lean doesn't answer about {name}")
+        return self.messages[0].text
+
+
+class Lean(Prover):
+    """`command` is the REPL's program with its arguments; `shown` are the folders of Lean and of its libraries.
+
+    Statements are types, proofs blocks of tactics. The header is imported once, in a jail that no proof ever enters,
+    and pickled; each process that proofs are checked in reads the pickle, and can't write it. Raises
+    SandboxUnavailable without a jail.
     """
 
-    def __init__(self, command: Sequence[str], header: str = "import Mathlib"):
+    seconds, shallow, arrow = 30.0, "intros; trivial", "→"
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        shown: Sequence[str | Path] = (),
+        header: str = "import Mathlib",
+        environment: Mapping[str, str] | None = None,
+    ):
         if not command:
-            raise ValueError("command is empty: give the one that starts the REPL in its jail, such as bwrap ... repl")
-        self.command, self.header = list(command), header
-        self.process: subprocess.Popen[bytes] | None = None
+            raise ValueError("command is empty: give the REPL's path, and its folders as shown")
+        folder = tempfile.TemporaryDirectory(prefix="scrimmage-lean-")
+        self.header, self.pickle = header, Path(folder.name) / "header.olean"
+        # Not filtered: Lean's own threads and files need calls that nobody has listed.
+        self.first = Dialogue(command, shown, environment, MEMORY, filtered=False, written=folder.name)
+        super().__init__(Dialogue(command, [*shown, folder.name], environment, MEMORY, filtered=False))
         self.base = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        self._folder = weakref.finalize(self, folder.cleanup)
 
     def close(self) -> None:
-        """End the process, if one runs."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.communicate()
-            self.process = None
+        """End the process, if one runs; the pickle stays for the next, and goes with this object."""
+        self.first.stop()
+        super().close()
 
     def canon(self, statement: str) -> str:
         """Blanks make no other statement. Raises `Malformed` for what can't be one type."""
@@ -74,131 +109,91 @@ class Lean:
             raise Malformed(f"{banned[0]!r} is forbidden in a statement")
         return " ".join(statement.split())
 
-    def judge(self, statement: str, library: Library, seen: Collection[str]) -> Admission:
-        """Malformed where Lean takes it for no proposition, duplicate by `canon`, trivial by `intros; trivial`."""
-        found = self.check(statement, "intros; trivial", {})
-        if found.score is None:
-            raise RuntimeError(found.reason)
-        if found.status == "malformed":
-            return Admission("malformed", found.reason)
-        own = self.canon(statement)
-        if own in seen or own in map(self.canon, library.values()):
-            return Admission("duplicate", "it was proposed before")
-        return Admission("trivial", "intros; trivial proves it") if found.score else Admission()
+    def lines(self, proof: str, names: Sequence[str]) -> list[str]:
+        if len(proof) > LONG:
+            raise Malformed(f"the proof has {len(proof)} characters: use at most {LONG}")
+        if banned := BANNED.search(proof):
+            raise Malformed(f"{banned[0]!r} is forbidden in a proof")
+        lines = [line.rstrip() for line in proof.splitlines() if line.strip()]
+        if not lines:
+            raise Malformed("the proof has no line")
+        return [*([f"intro {' '.join(names)}"] if names else []), *lines]
 
-    def check(self, statement: str, proof: str, library: Library, limits: Limits = LIMITS) -> Checked:
-        """`proved`, `rejected`, `axioms`, `edited`, `malformed`, `timeout`, `resource`; `infra` without a REPL."""
-        try:
-            known = earlier(statement, library, self)
-            lines = tactics(proof)
-        except Malformed as error:
-            return Checked(0.0, "malformed", str(error))
-        bound = "".join(f"∀ {name} : ({lemma}), " for name, lemma in known.items())
-        if known:
-            lines = [f"intro {' '.join(known)}", *lines]
-        try:
-            self._ready()
-        except (OSError, TimeoutError, EOFError, ValueError) as error:
-            self.close()
-            return Checked(None, "infra", f"the REPL doesn't start: {error or type(error).__name__}")
-        try:
-            return self._check(f"{bound}({statement})", lines, known, time.monotonic() + limits.seconds)
-        except TimeoutError:
-            self.close()
-            return Checked(0.0, "timeout", f"it takes more than {limits.seconds:g} s")
-        except (EOFError, OSError, ValueError, OverflowError) as error:
-            self.close()
-            return Checked(0.0, "resource", f"the REPL broke off: {type(error).__name__}")
+    def _open(self) -> None:
+        end = time.monotonic() + START
+        if not self.pickle.exists():
+            imported = self._ask(self.first, {"cmd": self.header}, end)
+            if imported.fault:
+                raise ValueError(f"{self.header}: {imported.fault}")
+            kept = self._ask(self.first, {"pickleTo": str(self.pickle), "env": imported.env}, end)
+            self.first.stop()
+            if kept.fault or not self.pickle.exists():
+                raise ValueError(f"the header isn't pickled: {kept.fault or 'there is no file'}")
+        self.base = self._ask(self.dialogue, {"unpickleEnvFrom": str(self.pickle)}, end).env
 
-    def _ready(self) -> None:
-        if self.process is None:
-            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            answer = self._ask({"cmd": self.header}, time.monotonic() + START)
-            if fault := _fault(answer):
-                raise ValueError(f"{self.header}: {fault}")
-            self.base = int(answer["env"])
+    def _again(self) -> bool:
+        """Every command begins at the environment of the header, and nothing else changes it."""
+        return not self.dialogue.unasked
 
-    def _check(self, statement: str, lines: Sequence[str], known: Library, end: float) -> Checked:
+    def _prove(self, statement: str, lines: Sequence[str], end: float) -> Checked:
         """The statement alone; then the proof, under a name that it can't know; then axioms and type, asked apart."""
         name = f"t{secrets.token_hex(8)}"
-        alone = self._ask({"cmd": f"theorem {name} : {statement} := sorry", "env": self.base}, end)
-        if fault := _fault(alone):
-            return Checked(0.0, "malformed", fault)
+        alone = self._say(f"theorem {name} : {statement} := sorry", self.base, end)
+        if alone.fault:
+            return Checked(0.0, "malformed", alone.fault)
         kept = self._type(name, alone, end)
         block = "\n".join(f"  {line}" for line in lines)
-        proved = self._ask({"cmd": f"theorem {name} : {statement} := by\n{block}", "env": self.base}, end)
+        proved = self._say(f"theorem {name} : {statement} := by\n{block}", self.base, end)
         # After an error Lean still knows the theorem, and says of it that no axioms are used.
-        if fault := _fault(proved):
-            return Checked(0.0, "rejected", fault)
-        if proved.get("sorries"):
+        if proved.fault:
+            return Checked(0.0, "rejected", proved.fault)
+        if proved.open_ended:
             return Checked(0.0, "rejected", "it is left open by sorry")
         if self._type(name, proved, end) != kept:
             return Checked(0.0, "edited", "the theorem that was proved has another type")
         found = self._axioms(name, proved, end)
         if found is None or not found <= AXIOMS:
-            return Checked(
-                0.0, "axioms", f"it rests on {', '.join(sorted(found - AXIOMS)) if found else 'nothing known'}"
-            )
-        used = tuple(lemma for lemma in known if re.search(rf"\b{re.escape(lemma)}\b", " ".join(lines[1:])))
-        return Checked(1.0, "proved", used=used, steps=len(lines))
+            told = ", ".join(sorted(found - AXIOMS)) if found else "nothing known"
+            return Checked(0.0, "axioms", f"it rests on {told}")
+        return Checked(1.0, "proved")
 
-    def _type(self, name: str, after: dict[str, Any], end: float) -> str:
+    def _type(self, name: str, after: Answer, end: float) -> str:
         """The whole type of a theorem, as Lean prints it with nothing left out; raises ValueError where it doesn't."""
-        answer = self._ask({"cmd": f"set_option pp.all true in #check @{name}", "env": after["env"]}, end)
-        return " ".join(_only(answer, name).split())
+        told = " ".join(self._say(f"set_option pp.all true in #check @{name}", after.env, end).only(name).split())
+        if "⋯" in told or "[...]" in told:
+            raise ValueError("Lean prints a part of the type only")
+        return told
 
-    def _axioms(self, name: str, after: dict[str, Any], end: float) -> set[str] | None:
+    def _axioms(self, name: str, after: Answer, end: float) -> set[str] | None:
         """The axioms that a theorem rests on; None where the answer is neither of Lean's two."""
-        told = _only(self._ask({"cmd": f"#print axioms {name}", "env": after["env"]}, end), name)
-        if told.strip() == f"'{name}' does not depend on any axioms":
+        told = " ".join(self._say(f"#print axioms {name}", after.env, end).only(name).split())
+        if told == f"'{name}' does not depend on any axioms":
             return set()
-        found = re.fullmatch(rf"'{name}' depends on axioms: \[([^\[\]]*)\]", " ".join(told.split()))
+        found = re.fullmatch(rf"'{name}' depends on axioms: \[([^\[\]]*)\]", told)
         return {axiom.strip() for axiom in found[1].split(",")} if found else None
 
-    def _ask(self, command: dict[str, Any], end: float) -> dict[str, Any]:
-        """One answer; raises ValueError for what is no answer, and TimeoutError, EOFError or OverflowError."""
-        assert self.process is not None  # `_ready` has started it, with both pipes
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(command).encode() + b"\n\n")
-        self.process.stdin.flush()
-        answer = b""
-        while not answer.endswith(b"\n\n"):
-            if not select.select([self.process.stdout], [], [], max(0.0, end - time.monotonic()))[0]:
-                raise TimeoutError
-            part = self.process.stdout.read1(65536)  # type: ignore[attr-defined]
-            if not part:
-                raise EOFError
-            answer += part
-            if len(answer) > OUTPUT:
-                raise OverflowError
-        read = json.loads(answer)
-        if not isinstance(read, dict) or not isinstance(read.get("env"), int):
-            raise ValueError(f"no answer of a REPL: {answer[:80]!r}")
-        return read
+    def _say(self, command: str, env: int, end: float) -> Answer:
+        return self._ask(self.dialogue, {"cmd": command, "env": env}, end)
+
+    def _ask(self, dialogue: Dialogue, command: Mapping[str, Any], end: float) -> Answer:
+        """One answer to one command; raises ValueError for one that nobody asked for, and as `Dialogue.ask` does."""
+        if dialogue.unasked:
+            raise ValueError("the REPL speaks unasked")
+        return _read(dialogue.ask(f"{json.dumps(command)}\n\n", lambda said: said.endswith(b"\n\n"), end))
 
 
-def tactics(proof: str) -> list[str]:
-    """The lines of a proof as they are; raises `Malformed` for a word that is no part of one, or none at all."""
-    if len(proof) > LONG:
-        raise Malformed(f"the proof has {len(proof)} characters: use at most {LONG}")
-    if banned := BANNED.search(proof):
-        raise Malformed(f"{banned[0]!r} is forbidden in a proof")
-    lines = [line.rstrip() for line in proof.splitlines() if line.strip()]
-    if not lines:
-        raise Malformed("the proof has no line")
-    return lines
-
-
-def _fault(answer: dict[str, Any]) -> str:
-    """The first error of an answer; "" if there is none."""
-    errors = [m for m in answer.get("messages", []) if m.get("severity") == "error"]
-    return (" ".join(str(errors[0].get("data")).split())[:200] or "an error") if errors else ""
-
-
-def _only(answer: dict[str, Any], name: str) -> str:
-    """The text of the one message of an answer, which is about the theorem; raises ValueError otherwise."""
-    messages = answer.get("messages", [])
-    if _fault(answer) or len(messages) != 1 or name not in str(messages[0].get("data")):
-        raise ValueError(f"Lean doesn't answer about {name}")
-    return str(messages[0]["data"])
+def _read(answer: bytes) -> Answer:
+    """Raises ValueError for what isn't an answer in every part that is looked at."""
+    try:
+        told = json.loads(answer)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"no JSON: {answer[:80]!r}") from error
+    if type(told) is not dict or type(told.get("env")) is not int:
+        raise ValueError(f"no answer of a REPL: {answer[:80]!r}")
+    messages, sorries = told.get("messages", []), told.get("sorries", [])
+    if type(messages) is not list or type(sorries) is not list or not all(type(m) is dict for m in messages):
+        raise ValueError(f"no messages of a REPL: {answer[:80]!r}")
+    read = [(m.get("severity"), m.get("data")) for m in messages]
+    if not all(type(severity) is str and type(text) is str for severity, text in read):
+        raise ValueError(f"no message of a REPL: {answer[:80]!r}")
+    return Answer(told["env"], tuple(Message(str(severity), str(text)) for severity, text in read), bool(sorries))

@@ -148,7 +148,8 @@ def canon(statement: Formula) -> str:
     """One text for all names of the atoms."""
     names: dict[str, Formula] = {}
     for atom in atoms(statement):
-        names.setdefault(atom, ("atom", ATOMS[len(names)]))
+        if atom not in names:
+            names[atom] = ("atom", ATOMS[len(names)])
     return show(_renamed(statement, names))
 
 

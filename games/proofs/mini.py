@@ -11,6 +11,7 @@ from games.proofs.terms import Malformed
 
 LIMITS = Limits()
 QUICK = Limits(fuel=300)  # of a shallow proof
+TRIED = 3000  # fuel of all shallow proofs of one statement: our own theorems take a seventh of it
 
 
 class Mini:
@@ -34,9 +35,14 @@ class Mini:
         for name, lemma in {**kernel.AXIOMS, **lemmas}.items():
             if kernel.instance(read, lemma):
                 return Admission("instance", f"{name} says it already")
+        fuel = TRIED
         for proof in kernel.shallow({**kernel.AXIOMS, **lemmas}):
-            if _run(kernel, read, proof, lemmas, QUICK).score:
+            run = Run(QUICK)
+            if _run(kernel, read, proof, lemmas, run).score:
                 return Admission("trivial", f"{proof!r} proves it")
+            fuel -= QUICK.fuel - run.fuel
+            if fuel < 0:
+                break  # a statement that is made to be slow
         return Admission()
 
     def check(self, statement: str, proof: str, library: Library, limits: Limits = LIMITS) -> Checked:
@@ -46,7 +52,7 @@ class Mini:
             read = kernel.read(statement)
         except Malformed as error:
             return Checked(0.0, "malformed", str(error))
-        return _run(kernel, read, proof, _lemmas(kernel, earlier(statement, library, self)), limits)
+        return _run(kernel, read, proof, _lemmas(kernel, earlier(statement, library, self)), Run(limits))
 
     def canon(self, statement: str) -> str:
         """Raises ValueError for what is no statement."""
@@ -113,11 +119,10 @@ def _lemmas(kernel: Kernel, library: Library) -> dict[str, Any]:
     return {name: kernel.read(text) for name, text in library.items() if _kernel(text) is kernel}
 
 
-def _run(kernel: Kernel, statement: Any, proof: str, lemmas: dict[str, Any], limits: Limits) -> Checked:
-    run, taken = Run(limits), 0
-    goals = kernel.begin(statement)
+def _run(kernel: Kernel, statement: Any, proof: str, lemmas: dict[str, Any], run: Run) -> Checked:
+    taken, goals = 0, kernel.begin(statement)
     try:
-        for line in lines(proof, limits):
+        for line in lines(proof, run.limits):
             goals = kernel.step(goals, line, lemmas, run)
             taken += 1
     except Malformed as error:

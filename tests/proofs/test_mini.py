@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from games.proofs import GATES, Limits, equations, logic
 from games.proofs.kernel import Run
-from games.proofs.mini import Mini, replay
+from games.proofs.mini import QUICK, TRIED, Mini, replay
 from games.proofs.terms import MEANINGS, SIGNATURES, Malformed, evaluate, show
 from games.proofs.theorems import THEORIES
 
@@ -139,6 +139,21 @@ def test_bombs_are_refused_and_never_raise(statement, proof):
 def test_a_lemma_is_applied_only_where_its_conclusion_says_what_all_of_its_atoms_are():
     chain = {"chain": "(p -> q) -> (q -> r) -> p -> r"}
     assert "doesn't end in" in MINI.check("p -> p", "intro; apply chain", chain).reason
+
+
+def test_each_induction_has_constants_of_its_own():
+    """With one constant for both it would be proved: it fails only where both are positive and differ."""
+    said = "induction a1; simp; rw zero_mul; rw zero_mul; rw zero_mul; induction a2; simp; refl"
+    verdict = MINI.check("forall a1 a2: (a1 * a1) * a2 = (a1 * a2) * a2", said, {"zero_mul": "forall a: 0 * a = 0"})
+    assert (verdict.score, verdict.steps) == (0.0, 7)
+
+
+def test_fuel_bounds_all_shallow_proofs_of_a_statement_together(monkeypatch):
+    spent, spend = [], Run.spend
+    monkeypatch.setattr(Run, "spend", lambda run, units=1: spent.append(units) or spend(run, units))
+    known = {f"lemma_{i}": f"forall a: {i} + a = a + {i}" for i in range(1, 20)}
+    assert MINI.judge("forall a: (a * 4) * 20 = a * (20 * 4)", known, ()).gate == ""
+    assert TRIED < sum(spent) < TRIED + 2 * QUICK.fuel
 
 
 def test_fuel_bounds_a_proof():
