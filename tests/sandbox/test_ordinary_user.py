@@ -4,6 +4,8 @@ import ctypes
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,17 +29,22 @@ os.execv(command[0], command)
 """
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that nobody can get at; pytest's own are closed to others, by every session that begins."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.getuid() != 0, reason="all other tests run as an ordinary user already")
-def test_the_attacks_fail_as_an_ordinary_user_too(tmp_path):
+def test_the_attacks_fail_as_an_ordinary_user_too(open_folder):
     python, prefix = Path(sys.executable).resolve(), Path(sys.base_prefix).resolve()
-    shown, work = tmp_path / "python", tmp_path / "work"
+    shown, work = open_folder / "python", open_folder / "work"
     shown.mkdir()
     work.mkdir()
     os.chown(work, NOBODY, NOBODY)
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.getuid() and folder.name.startswith(("pytest-", "test_")):
-            folder.chmod(0o755)
     command = [str(shown / python.relative_to(prefix)), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-x"]
     command += ["--basetemp", str(work / "pytest"), "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml")]
     command += [str(ROOT / "tests" / "sandbox" / "test_attacks.py")]
