@@ -69,6 +69,10 @@ class AbsoluteZero(Proposing):
         self.pose(Task.new("\n\n".join([asked, *below]), kind=self.kind, parents=parents), PROPOSER)
         return (PROPOSER,)
 
+    def first_tasks(self) -> Sequence[Task]:
+        """A program that gives back what it is given, where deductions are dealt."""
+        return [FIRST] if "deduction" in self.kinds else []
+
     def legal(self, seat: str) -> Sequence[str]:
         """A few proposals and answers, right and wrong; any other text is taken too."""
         if seat == PROPOSER:

@@ -1,0 +1,18 @@
+"""Say which roles of a run never spoke, and fail if any: a smoke run in which nobody is asked shows nothing.
+
+python .ci/asked.py FOLDER
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from arena import config
+from trainers.config import TrainConfig
+
+folder = Path(sys.argv[1])
+seats = config.load(TrainConfig, folder / "config.yaml").seats
+lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+mute = [role for role in seats if not any(f"return/{role}" in line for line in lines)]
+if mute:
+    sys.exit(f"error: {folder}: nobody was asked as {', '.join(mute)} in {len(lines)} steps")
