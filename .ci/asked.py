@@ -1,4 +1,4 @@
-"""Say which roles of a run never spoke, and fail if any: a smoke run in which nobody is asked shows nothing.
+"""Say which learning roles of a run never spoke, and fail if any: a smoke run in which nobody is asked shows nothing.
 
 python .ci/asked.py FOLDER
 """
@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 
 from arena import config
+from arena.commands.learn import learners
+from arena.make import make
 from trainers.config import TrainConfig
 
 folder = Path(sys.argv[1])
-seats = config.load(TrainConfig, folder / "config.yaml").seats
+settings = config.load(TrainConfig, folder / "config.yaml")
+learning = learners(settings, make(settings.game.name, **settings.game.params))
 lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-mute = [role for role in seats if not any(f"return/{role}" in line for line in lines)]
+mute = [role for role in learning if not any(f"return/{role}" in line for line in lines)]
 if mute:
     sys.exit(f"error: {folder}: nobody was asked as {', '.join(mute)} in {len(lines)} steps")
