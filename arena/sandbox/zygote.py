@@ -21,6 +21,7 @@ from arena.sandbox.leaf import Job
 
 SETUP = 10.0  # seconds that a leaf may take until it is fenced in; the limits of the job begin after it
 NOBODY = 65534
+HIGHEST = 1 << 20  # number of a descriptor, as the kernel has it unless told otherwise
 PRELOADED = (
     *("abc", "array", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses", "datetime", "decimal"),
     *("enum", "fractions", "functools", "hashlib", "heapq", "io", "itertools", "json", "math", "operator", "queue"),
@@ -32,6 +33,7 @@ def main() -> None:
     """Serve jobs from the socket named in the settings (JSON, the first argument) until the trainer is gone."""
     settings = json.loads(sys.argv[1])
     stream = socket.socket(fileno=_above(settings["stream"]))
+    os.closerange(stream.fileno() + 1, HIGHEST)  # leaves close only what lies below
     if os.getuid() == 0 and settings["drop"]:
         os.setgroups([])
         os.setgid(NOBODY)
