@@ -111,8 +111,8 @@ class Jail:
                 begin = start(self.tier, self.seed, self.shift, theirs.fileno(), tell, wait)
                 process = subprocess.Popen(
                     begin.command,
-                    # With both ends of what it tells: it would die of a trainer who doesn't listen any more, and its child,
-                    # which waits for it, would wait for ever.
+                    # With both ends of what it tells: telling a dead trainer would else be its own death, and its child
+                    # would wait for it for ever.
                     pass_fds=(theirs.fileno(), told, tell, wait),
                     env=dict(begin.environment),
                     cwd="/",
