@@ -74,7 +74,8 @@ class Jail:
             running = self._running or self._start()
             self._jobs += 1
             running.stream.settimeout(job["limits"]["wall"] + SETUP + SLACK)
-            frames.send(running.stream, job)
+            for frame in frames.split(job):
+                frames.send(running.stream, frame)
             reply = frames.receive(running.stream)
             if reply.get("id") != job["id"]:
                 raise ValueError("the reply belongs to another job")

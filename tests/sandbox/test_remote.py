@@ -21,7 +21,7 @@ import test_attacks
 import test_sandbox
 from served import serving
 from test_attacks import ANSWERS, CHANCES, ESCAPES, LIMITS, PROGRAMS, SUITES, TRACES, host
-from test_life import SPIN, SQUARE, within
+from test_life import SPIN, SQUARE, descendants, within
 
 from arena import cli
 from arena.sandbox import Limits, Sandbox, SandboxUnavailable, Server, probe, remote, service
@@ -57,20 +57,6 @@ ATTACKS = [
     )
     for name in list(kind)[::6]
 ]
-
-
-def descendants(pid: int) -> set[int]:
-    """The processes that come from one, by their numbers."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if entry.name.isdigit():
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-    found, size = {pid}, 0
-    while len(found) > size:
-        size = len(found)
-        found |= {child for child, parent in parents.items() if parent in found}
-    return found - {pid}
 
 
 # -- a server in a process of its own --------------------------------------------------------------------------------
