@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 from cyclopts.exceptions import CycloptsError
 
 from arena import doctor, terminal
-from arena.commands import Failed, contest, learn, log, look, play, store
+from arena.commands import Failed, contest, fence, learn, log, look, play, store
 from arena.commands.tasks import tasks
 
 FAILED, MISUSED, STOPPED = 1, 2, 130  # exit codes; 0 is success, 130 is what a shell reports of Ctrl-C
@@ -63,7 +63,9 @@ def build() -> App:
     rated = App(name="ratings", help="Show the ratings of a run, and make them anew.")
     rated.command(store.ratings, name="show")
     rated.command(store.rebuild)
-    for group in (model, new, base, rated):
+    fenced = App(name="sandbox", help="Run code that models wrote for trainers on other machines.")
+    fenced.command(fence.serve)
+    for group in (model, new, base, rated, fenced):
         app.command(group)
     return app
 

@@ -12,6 +12,8 @@ from arena.sandbox.wire import loads
 QUESTIONS, ANSWERS = 3, 4  # descriptors of a leaf: read from, written to
 READY, ASKS, SAYS = b"+", b"?", b"="  # first byte of a line: fenced in; for the other leaf; for the trainer
 
+_heard = bytearray()  # of questions, beyond the line that was read last
+
 
 def ready() -> None:
     """Say that the fence stands and untrusted code comes next."""
@@ -30,13 +32,16 @@ def say(answer: Any) -> None:
 
 
 def hear() -> Any:
-    """The next line of the other leaf; this process ends where there is none to come."""
-    line = bytearray()
-    while not line.endswith(b"\n"):
+    """The next line: first what this leaf is to run, then what the other one says; without any this process ends."""
+    seen = 0
+    while (end := _heard.find(b"\n", seen)) < 0:
+        seen = len(_heard)
         if not (part := os.read(QUESTIONS, 65536)):
             os._exit(0)
-        line += part
-    return loads(bytes(line))
+        _heard.extend(part)
+    line = bytes(_heard[:end])
+    del _heard[: end + 1]
+    return loads(line)
 
 
 def raised(error: BaseException, source: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ class Child:
     `why` is the zygote's reason for having killed it, "" if it ended by itself.
     """
 
-    def __init__(self, mode: str, job: Mapping[str, Any], source: str, threads: int | None, stdin: bytes = b"") -> None:
+    def __init__(self, mode: str, job: Mapping[str, Any], threads: int | None, stdin: bytes = b"") -> None:
         self.mode, self.why, self.ready, self.ended = mode, "", False, False
         self.heard: Callable[[bytes], None] = self.keep
         self.answers, self._line = bytearray(), bytearray()
@@ -36,7 +36,7 @@ class Child:
         zygote = os.getpid()
         self.pid = os.fork()
         if not self.pid:
-            leaf.become(mode, job, source, ends, threads, zygote)
+            leaf.become(mode, job, ends, threads, zygote)
         self.pidfd = os.pidfd_open(self.pid)
         for end in ends:
             os.close(end)
@@ -60,6 +60,7 @@ class Child:
     def ask(self, line: bytes) -> None:
         """Send a line to the leaf, as it reads; nothing here waits for it."""
         self._writes[self._questions] += line
+        self.write(self._questions)  # most lines fit into the pipe at once
 
     def hang_up(self) -> None:
         """Let the leaf find out, when it has read all that waits for it, that nobody answers any more."""

@@ -48,7 +48,7 @@ class Running:
             if self.first is not None:
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(self.first, signal.SIGKILL)
-            self.process.kill()
+            _kill(self.process)
             self.process.wait()
         if self.process.stderr is not None:
             self.process.stderr.close()
@@ -74,7 +74,8 @@ class Jail:
             running = self._running or self._start()
             self._jobs += 1
             running.stream.settimeout(job["limits"]["wall"] + SETUP + SLACK)
-            frames.send(running.stream, job)
+            for frame in frames.split(job):
+                frames.send(running.stream, frame)
             reply = frames.receive(running.stream)
             if reply.get("id") != job["id"]:
                 raise ValueError("the reply belongs to another job")
@@ -111,7 +112,9 @@ class Jail:
                 begin = start(self.tier, self.seed, self.shift, theirs.fileno(), tell, wait)
                 process = subprocess.Popen(
                     begin.command,
-                    pass_fds=(theirs.fileno(), tell, wait),
+                    # With both ends of what it tells: telling a dead trainer would else be its own death, and its child
+                    # would wait for it for ever.
+                    pass_fds=(theirs.fileno(), told, tell, wait),
                     env=dict(begin.environment),
                     cwd="/",
                     stdin=subprocess.DEVNULL,
@@ -145,11 +148,18 @@ class Jail:
         return self._running
 
 
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the leader of a group, and the children in it, of whom it may not have told yet."""
+    if process.returncode is None:  # not collected, so the number is still its own even if it has ended
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 def first_of(told: int) -> tuple[int, int]:
     """A descriptor and the id of the first process in a bwrap jail, as bwrap tells it."""
-    text = b""
+    text, poll = b"", select.poll()  # not select(), which knows no number above 1023
+    poll.register(told, select.POLLIN)
     while b"}" not in text:
-        if not select.select([told], [], [], PATIENCE)[0] or not (part := os.read(told, 4096)):
+        if not poll.poll(1000 * PATIENCE) or not (part := os.read(told, 4096)):
             raise EOFError("bwrap started nothing")
         text += part
     pid = json.loads(text)["child-pid"]
@@ -161,7 +171,7 @@ def complaint(process: subprocess.Popen[bytes], first: int | None) -> str:
     if first is not None:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(first, signal.SIGKILL)
-    process.kill()
+    _kill(process)
     try:
         _, said = process.communicate(timeout=1)
     except subprocess.TimeoutExpired as error:  # somebody of whom bwrap hasn't told holds it open

@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 from arena.sandbox import channel, program, seccomp, solution, suite
 
 Job = Mapping[str, Any]
-# What a leaf does with its source; "server" and "tests" are the two halves of a check.
-MODES: Mapping[str, Callable[[Job, str], None]] = {
+# What a leaf does with what it is given; "server" and "tests" are the two halves of a check.
+MODES: Mapping[str, Callable[[Job], None]] = {
     "call": solution.answer,
     "server": solution.serve,
     "tests": suite.judge,
@@ -33,10 +33,8 @@ CAPABILITIES_V3 = 0x20080522
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def become(
-    mode: str, job: Job, source: str, ends: tuple[int, int, int, int, int], threads: int | None, zygote: int
-) -> NoReturn:
-    """Turn this fresh fork into a leaf, run `source` and end.
+def become(mode: str, job: Job, ends: tuple[int, int, int, int, int], threads: int | None, zygote: int) -> NoReturn:
+    """Turn this fresh fork into a leaf, run the source that comes as the first line of questions, and end.
 
     `ends` are the descriptors for stdin, stdout, stderr, questions and answers; `threads` caps the tasks of this user
     in this jail, None if they can't be told from those outside; `zygote` is the process that forked it.
@@ -48,7 +46,7 @@ def become(
         os._exit(BROKEN)
     try:
         channel.ready()
-        MODES[mode](job, source)
+        MODES[mode](channel.hear())
         sys.stdout.flush()
     except BaseException:  # noqa: BLE001 - foreign code may have broken anything here
         os._exit(BROKEN)
@@ -67,13 +65,18 @@ def _fence(job: Job, ends: tuple[int, int, int, int, int], threads: int | None, 
     header = struct.pack("Ii", CAPABILITIES_V3, 0)
     _libc.capset(ctypes.create_string_buffer(header, 8), ctypes.create_string_buffer(bytes(24), 24))
     _libc.prctl(DUMPABLE, 0, 0, 0, 0)  # nobody may trace it
-    _libc.prctl(PARENT_DEATH, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != zygote:
-        raise OSError("the zygote died before its death could be a signal")
+    die_with(zygote)
     _limit(job["limits"], threads)
     random.seed(job["seed"])
     gc.enable()
     seccomp.install()
+
+
+def die_with(parent: int) -> None:
+    """Let this process be killed when its parent ends; raises OSError if that has happened already."""
+    _libc.prctl(PARENT_DEATH, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        raise OSError("the parent died before its death could be a signal")
 
 
 def _limit(limits: Mapping[str, Any], threads: int | None) -> None:

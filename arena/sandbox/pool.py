@@ -6,17 +6,27 @@ import os
 import queue
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
-from arena.sandbox.jail import Jail, JailDied
+from arena.sandbox.jail import JailDied
 
 TRIES = 2
+
+
+class Keeper(Protocol):
+    """What a jail is to its users, wherever it stands."""
+
+    def ask(self, job: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The reports of a job's leaves; raises JailDied."""
+
+    def stop(self) -> None:
+        """End it, and everything in it, for this process."""
 
 
 class Pool:
     """At most `workers` jobs at once, each in a jail made by `make`, which starts with its first job."""
 
-    def __init__(self, make: Callable[[], Jail], workers: int) -> None:
+    def __init__(self, make: Callable[[], Keeper], workers: int) -> None:
         self._make, self._workers = make, workers
         self._closed = False
         self._fill()
@@ -54,11 +64,11 @@ class Pool:
 
     def _fill(self) -> None:
         self._jails = [self._make() for _ in range(self._workers)]
-        self._free: queue.LifoQueue[Jail] = queue.LifoQueue()  # the last one is warm
+        self._free: queue.LifoQueue[Keeper] = queue.LifoQueue()  # the last one is warm
         for jail in self._jails:
             self._free.put(jail)
 
-    def _drain(self) -> list[Jail]:
+    def _drain(self) -> list[Keeper]:
         drained = []
         while True:
             try:

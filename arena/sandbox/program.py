@@ -13,12 +13,12 @@ from arena.sandbox import channel
 SOURCE = "<program>"
 
 
-def execute(job: Mapping[str, Any], source: str) -> None:
+def execute(job: Mapping[str, Any]) -> None:
     """Run the source as `__main__`, wait for the threads that it started, and say what it raised, None if nothing."""
     module = ModuleType("__main__")
     sys.modules["__main__"] = module
     try:
-        exec(compile(source, SOURCE, "exec"), module.__dict__)
+        exec(compile(job["source"], SOURCE, "exec"), module.__dict__)
         for thread in threading.enumerate():
             if thread is not threading.current_thread() and not thread.daemon:
                 thread.join()

@@ -11,7 +11,8 @@ from typing import Any
 from arena.sandbox import judge
 from arena.sandbox.jail import Jail, JailDied
 from arena.sandbox.pool import Pool
-from arena.sandbox.probe import choose
+from arena.sandbox.probe import REMOTE, choose
+from arena.sandbox.remote import Remote, Server, named
 from arena.sandbox.report import Report, show, tidy
 from arena.sandbox.verdict import Limits, Raised, Verdict
 from arena.sandbox.wire import NotPlain, canonical, encode
@@ -20,6 +21,7 @@ LIMITS = Limits()
 LONGEST = 2**20  # characters of a source
 SEED, TWIN_SEED = 0, 77
 TWIN_SHIFT = 400 * 86_400 + 12_345  # seconds: another year, month, day, weekday, hour, minute
+KINDS = ((SEED, 0), (TWIN_SEED, TWIN_SHIFT))  # hash seeds and shifts of clocks that jails are made with
 Arguments = Sequence[object]
 Job = dict[str, Any]
 
@@ -27,24 +29,31 @@ Job = dict[str, Any]
 class Sandbox:
     """`workers` jails of a tier, "auto" for the safest that works here; raises SandboxUnavailable if none does.
 
+    The tier "remote" is the `server`, by default the one that SCRIMMAGE_SANDBOX names; "auto" comes to it last.
+
     Usable from any thread, and from forked and spawned processes, which get jails of their own. All methods wait for
     their verdict; from asyncio call them by `asyncio.to_thread`. Code gets no arguments but plain values (see
     `arena.sandbox.wire`), and expected values never reach it. The same job sees the same hash and random seeds.
     """
 
-    def __init__(self, workers: int = 2, tier: str = "auto") -> None:
+    def __init__(self, workers: int = 2, tier: str = "auto", server: Server | None = None) -> None:
         if workers < 1:
             raise ValueError(f"workers is {workers}: a sandbox needs at least one")
         self.workers = workers
-        self.tier = choose(tier)
-        self._pool = Pool(partial(Jail, self.tier, SEED), workers)
+        self.tier = choose(tier, server)
+        self._server = (server or named()) if self.tier == REMOTE else None
+        self._pool = self._pool_of(*KINDS[0])
 
     @cached_property
     def _twins(self) -> Pool:
-        return Pool(partial(Jail, self.tier, TWIN_SEED, TWIN_SHIFT), self.workers)
+        return self._pool_of(*KINDS[1])
 
-    def __reduce__(self) -> tuple[type[Sandbox], tuple[int, str]]:
-        return Sandbox, (self.workers, self.tier)
+    def _pool_of(self, seed: int, shift: int) -> Pool:
+        make = partial(Remote, self._server) if self._server else partial(Jail, self.tier)
+        return Pool(partial(make, seed, shift), self.workers)
+
+    def __reduce__(self) -> tuple[type[Sandbox], tuple[int, str, Server | None]]:
+        return Sandbox, (self.workers, self.tier, self._server)
 
     def __enter__(self) -> Sandbox:
         return self

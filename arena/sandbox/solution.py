@@ -14,10 +14,10 @@ SOURCE = "<solution>"
 SHOWN = 200  # names of a solution that its tests may use
 
 
-def answer(job: Mapping[str, Any], source: str) -> None:
+def answer(job: Mapping[str, Any]) -> None:
     """Call the entry with each of the listed arguments, and say what it returned or raised."""
     try:
-        entry = getattr(_module(source), job["entry"])
+        entry = getattr(_module(job["source"]), job["entry"])
     except BaseException as error:  # noqa: BLE001 - also sys.exit() while importing
         channel.say({"load": channel.raised(error, SOURCE)})
         return
@@ -30,11 +30,11 @@ def answer(job: Mapping[str, Any], source: str) -> None:
         channel.say(said)
 
 
-def serve(job: Mapping[str, Any], source: str) -> None:
+def serve(job: Mapping[str, Any]) -> None:
     """Show the names of the solution, then answer questions until nobody asks any more; objects stay here."""
     kept: list[object] = []
     try:
-        module = _module(source)
+        module = _module(job["source"])
     except BaseException as error:  # noqa: BLE001
         channel.say({"load": channel.raised(error, SOURCE)})
         return
@@ -48,11 +48,13 @@ def serve(job: Mapping[str, Any], source: str) -> None:
         question = channel.hear()
         try:
             thing = getattr(module, question["name"]) if "name" in question else kept[question["of"]]
-            if "method" in question:
-                thing = getattr(thing, question["method"])
-            arguments = decode(question["args"], kept.__getitem__)
-            named = decode(question["kwargs"], kept.__getitem__)
-            said = {"value": encode(thing(*arguments, **named), keep)}
+            if "get" in question:
+                thing = getattr(thing, question["get"])
+            if "args" in question:
+                arguments = decode(question["args"], kept.__getitem__)
+                named = decode(question["kwargs"], kept.__getitem__)
+                thing = thing(*arguments, **named)
+            said = {"value": encode(thing, keep)}
         except BaseException as error:  # noqa: BLE001
             said = channel.raised(error, SOURCE)
         channel.say(said)

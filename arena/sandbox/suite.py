@@ -12,13 +12,26 @@ from arena.sandbox import channel
 from arena.sandbox.collect import SOURCE, NoTests, collect
 from arena.sandbox.wire import decode, encode
 
+# Raised where nothing is iterated over, they would end what the test iterates over, unseen: all(map(f, ...)) is true.
+ENDS = ("StopIteration", "StopAsyncIteration")
+
+
+def _refuse(*_: object) -> NoReturn:
+    raise TypeError("an object of the solution is opaque: compare what its methods return")
+
 
 class SolutionError(Exception):
-    """The solution raised something that isn't a builtin exception, or answered nonsense."""
+    """The solution raised something that isn't a builtin exception, or answered nonsense.
+
+    A solution may call an exception what tests take for a function, so instances have no truth and equal nothing.
+    """
+
+    __eq__ = __ne__ = __bool__ = _refuse
+    __hash__ = Exception.__hash__
 
 
 class Handle:
-    """An object in the solution's process: its methods can be called, but it can't be compared or take part in logic.
+    """An object in the solution's process: it has attributes and methods, but can't be compared or take part in logic.
 
     A solution could otherwise return an object that equals everything.
     """
@@ -29,35 +42,38 @@ class Handle:
         self._number = number
         self._remote = remote
 
-    def __getattr__(self, method: str) -> Callable[..., Any]:
-        return lambda *args, **kwargs: self._remote.call({"of": self._number, "method": method}, args, kwargs)
+    def __getattr__(self, name: str) -> Any:
+        return self._remote.ask({"of": self._number, "get": name})
+
+    def _call(self, method: str, *args: Any) -> Any:
+        return self._remote.call({"of": self._number, "get": method}, args, {})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._remote.call({"of": self._number}, args, kwargs)
-
-    def _refuse(self, *_: object) -> NoReturn:
-        raise TypeError("an object of the solution is opaque: compare what its methods return")
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
     def __len__(self) -> int:
-        length = self.__getattr__("__len__")()
+        try:
+            length = self._call("__len__")
+        except AttributeError:  # list() asks every iterable, and takes no other refusal
+            raise TypeError("an object of the solution has no len()") from None
         if type(length) is not int or length < 0:
             raise SolutionError("__len__ returned no length")
         return length
 
     def __getitem__(self, key: object) -> Any:
-        return self.__getattr__("__getitem__")(key)
+        return self._call("__getitem__", key)
 
     def __setitem__(self, key: object, value: object) -> None:
-        self.__getattr__("__setitem__")(key, value)
+        self._call("__setitem__", key, value)
 
     def __iter__(self) -> Any:
-        return self.__getattr__("__iter__")()
+        return self._call("__iter__")
 
     def __next__(self) -> Any:
-        return self.__getattr__("__next__")()
+        return self._call("__next__")
 
 
 class Remote:
@@ -72,8 +88,10 @@ class Remote:
         }
         for name, what in names.items():
             if "exception" in what:
-                made = self._raises.setdefault(str(what["exception"]), type(name, (SolutionError,), {}))
-                self.namespace[name] = made
+                kind = str(what["exception"])
+                made = self._raises.setdefault(kind, type(name, (SolutionError,), {}))
+                # Another name for a builtin one serves to catch it: what it would make is true, and equals nothing.
+                self.namespace[name] = made if name == kind or issubclass(made, SolutionError) else (made,)
             elif "call" in what:
                 self.namespace[name] = self._function(name)
             else:
@@ -84,18 +102,25 @@ class Remote:
 
     def call(self, target: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The value that the solution returns; raises what it raised, by the name of the type."""
-        said = channel.ask(target | {"args": encode(args, _number), "kwargs": encode(kwargs, _number)})
+        return self.ask(target | {"args": encode(args, _number), "kwargs": encode(kwargs, _number)})
+
+    def ask(self, question: dict[str, Any]) -> Any:
+        """The value that answers a question; raises what the solution raised, by the name of the type."""
+        said = channel.ask(question)
         if type(said) is dict and "value" in said:
             return decode(said["value"], lambda number: Handle(number, self))
         if type(said) is dict and "raised" in said:
-            raise self._raises.get(str(said["raised"]), SolutionError)(str(said.get("text", "")))
+            kind, text = str(said["raised"]), str(said.get("text", ""))
+            if kind in ENDS and question.get("get") != "__next__":
+                raise SolutionError(f"{kind}: {text}")
+            raise self._raises.get(kind, SolutionError)(text)
         raise SolutionError("the solution answered nonsense")
 
 
-def judge(job: Mapping[str, Any], source: str) -> None:
+def judge(job: Mapping[str, Any]) -> None:
     """Say which tests there are, run them one by one, say of each whether it passed, and then that this is the end."""
     try:
-        tests = collect(source)
+        tests = collect(job["source"])
     except NoTests as error:
         channel.say({"invalid": str(error)})
         return

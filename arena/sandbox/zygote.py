@@ -1,7 +1,12 @@
-"""The process inside the jail that forks a leaf for each job; it runs no untrusted code, nor parses what leaves say."""
+"""The processes inside a jail that run no untrusted code: one that never learns of a job, and a fork of it for each.
+
+That fork forks the leaves before it hears what they are to run. So no leaf has in its memory what other jobs left, nor,
+in a check, what the other leaf is given. None of them parses what leaves say.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
@@ -12,15 +17,16 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from arena.sandbox import clock, frames, landlock, seccomp
 from arena.sandbox.channel import ASKS, SAYS
 from arena.sandbox.child import Child
-from arena.sandbox.leaf import Job
+from arena.sandbox.leaf import Job, die_with
 
 SETUP = 10.0  # seconds that a leaf may take until it is fenced in; the limits of the job begin after it
 NOBODY = 65534
+HIGHEST = 1 << 20  # number of a descriptor, as the kernel has it unless told otherwise
 PRELOADED = (
     *("abc", "array", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses", "datetime", "decimal"),
     *("enum", "fractions", "functools", "hashlib", "heapq", "io", "itertools", "json", "math", "operator", "queue"),
@@ -32,6 +38,7 @@ def main() -> None:
     """Serve jobs from the socket named in the settings (JSON, the first argument) until the trainer is gone."""
     settings = json.loads(sys.argv[1])
     stream = socket.socket(fileno=_above(settings["stream"]))
+    os.closerange(stream.fileno() + 1, HIGHEST)  # leaves close only what lies below
     if os.getuid() == 0 and settings["drop"]:
         os.setgroups([])
         os.setgid(NOBODY)
@@ -45,21 +52,42 @@ def main() -> None:
     gc.freeze()
     gc.disable()
     frames.send(stream, {"landlock": version, "uid": os.getuid(), "pid": os.getpid()})
+    with contextlib.suppress(ConnectionError):
+        while stream.recv(1, socket.MSG_PEEK):
+            zygote = os.getpid()
+            pid = os.fork()
+            if not pid:
+                work(stream, settings["count_threads"], zygote)
+            if _ending(pid):
+                return  # it hasn't answered, and what is left of its job would be taken for the next one
+
+
+def _ending(pid: int) -> int:
+    """The status with which a child ended; collects whatever else has lost its parent meanwhile."""
     while True:
+        ended, status = os.wait()
+        if ended == pid:
+            return status
+
+
+def work(stream: socket.socket, count_threads: bool, zygote: int) -> NoReturn:
+    """Do the job that waits in the stream, and end."""
+    try:
+        die_with(zygote)
+        job = frames.receive(stream)
+        reply: dict[str, Any]
         try:
-            job = frames.receive(stream)
-        except EOFError:
-            return
-        try:
-            leaves = Jobs(stream, settings["count_threads"]).run(job)
+            reply = {"leaves": Work(stream, count_threads).run(job)}
         except Exception:  # noqa: BLE001 - the trainer must hear of whatever went wrong here
-            frames.send(stream, {"id": job["id"], "infra": traceback.format_exc()[-2000:]})
-            return
-        frames.send(stream, {"id": job["id"], "leaves": leaves})
+            reply = {"infra": traceback.format_exc()[-2000:]}
+        frames.send(stream, {"id": job["id"], **reply})
+    except BaseException:  # noqa: BLE001 - whatever it is, this process must not go on as a zygote
+        os._exit(1)
+    os._exit(0)
 
 
-class Jobs:
-    """Runs one job at a time, and watches the trainer's end of `stream` meanwhile."""
+class Work:
+    """Runs one job, and watches the trainer's end of `stream` meanwhile."""
 
     def __init__(self, stream: socket.socket, count_threads: bool) -> None:
         self._stream = stream
@@ -70,21 +98,23 @@ class Jobs:
         children: list[Child] = []
         try:
             if job["mode"] == "check":
-                children += [self._leaf("server", job, 3), self._leaf("tests", job, 3, source=job["tests"])]
+                children += [self._leaf("server", job, 4), self._leaf("tests", job, 4)]
                 _introduce(*children)
             else:
                 stdin = job.get("stdin", "").encode("utf-8", "surrogatepass")
-                children.append(self._leaf(job["mode"], job, 2, stdin=stdin))
+                children.append(self._leaf(job["mode"], job, 3, stdin))
+            for child in children:
+                child.ask(frames.unread(self._stream) + b"\n")
             self._attend(children, job["limits"]["wall"])
         finally:
             for child in children:
                 child.close()
         return [child.report() for child in children]
 
-    def _leaf(self, mode: str, job: Job, tasks: int, source: str | None = None, stdin: bytes = b"") -> Child:
-        """A new leaf; `tasks` are the zygote and the leaves, which count among the threads of this user."""
+    def _leaf(self, mode: str, job: Job, tasks: int, stdin: bytes = b"") -> Child:
+        """A new leaf; `tasks` are both zygotes and the leaves, which count among the threads of this user."""
         threads = job["limits"]["threads"] + tasks if self._count_threads else None
-        return Child(mode, job, job["source"] if source is None else source, threads, stdin)
+        return Child(mode, job, threads, stdin)
 
     def _attend(self, children: list[Child], wall: float) -> None:
         """Carry what comes and goes until the last leaf has ended; the last of the list is the one that decides."""

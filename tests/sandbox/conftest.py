@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
+from served import serving
 
-from arena.sandbox import Sandbox
+from arena.sandbox import Sandbox, Server
 from arena.sandbox.probe import trouble
 from arena.sandbox.tiers import TIERS
 
@@ -28,4 +29,20 @@ def sandbox(tier: str) -> Iterator[Sandbox]:
 def any_sandbox() -> Iterator[Sandbox]:
     """A sandbox of the safest tier, of one test's own."""
     with Sandbox(1) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def server(tier: str) -> Iterator[Server]:
+    """A server with jails of each tier that works here."""
+    process, known = serving("--tier", tier, "--workers", "2")
+    with process:
+        yield known
+        process.terminate()
+
+
+@pytest.fixture(scope="session")
+def far(server: Server) -> Iterator[Sandbox]:
+    """A sandbox whose jails are those of the server."""
+    with Sandbox(1, "remote", server) as made:
         yield made

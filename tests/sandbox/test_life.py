@@ -34,6 +34,20 @@ def processes() -> set[int]:
     return found
 
 
+def descendants(pid: int) -> set[int]:
+    """The processes that come from one, by their numbers."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit():
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    found, size = {pid}, 0
+    while len(found) > size:
+        size = len(found)
+        found |= {child for child, parent in parents.items() if parent in found}
+    return found - {pid}
+
+
 def zombies() -> list[int]:
     """Processes that have ended and that neither this one nor a zygote has collected."""
     found, parents = [], {os.getpid(), *processes()}
@@ -94,7 +108,7 @@ def test_200_time_outs_leave_no_zombie_and_no_open_file(tier):
         for _ in range(200):
             assert sandbox.run(SPIN, "f", [((1,), 1)], Limits(wall=0.005)).status == "timeout"
         assert len(os.listdir("/proc/self/fd")) == files
-        assert zombies() == []
+        assert within(1, lambda: not zombies())
         assert within(1, lambda: processes() == running)
         # Descriptors of the zygote would be those that a fork of it holds.
         (opened,) = sandbox.call("import os\ndef f(): return os.dup(1)", "f", [()]).values
@@ -112,8 +126,8 @@ def test_5000_jobs_with_500_time_outs_leave_nothing(before):
 
     with Sandbox(2) as sandbox, ThreadPoolExecutor(2) as pool:
         assert all(pool.map(job, range(5000)))
-        assert len(processes() - before) <= 4  # of each bwrap jail its keeper and its zygote
-        assert zombies() == []
+        assert within(1, lambda: len(processes() - before) <= 4)  # of each bwrap jail its keeper and its zygote
+        assert within(1, lambda: not zombies())
     assert within(2, lambda: processes() <= before)
     assert len(os.listdir("/proc/self/fd")) == files
     assert threading.active_count() == threads
@@ -126,7 +140,7 @@ def test_a_zygote_is_replaced_after_its_jobs(tier, monkeypatch):
         for i in range(7):
             assert sandbox.run(SQUARE, "f", [((i,), i * i)]).ok
             seen.append(sandbox._pool._jails[0]._running)
-        assert zombies() == []
+        assert within(1, lambda: not zombies())
     assert [seen.index(running) for running in seen] == [0, 0, 0, 3, 3, 3, 6]
 
 
@@ -146,7 +160,7 @@ def test_a_jail_that_died_is_started_again_and_its_job_tried_once_more(tier):
 def test_a_jail_that_dies_during_a_job_takes_its_leaf_with_it(tier, before):
     with Sandbox(1, tier) as sandbox:
         assert sandbox.run(SQUARE, "f", [((2,), 4)]).ok
-        zygotes = processes() - before
+        zygotes = (processes() - before) & descendants(os.getpid())  # nobody else's
         with ThreadPoolExecutor(1) as pool:
             asked = pool.submit(sandbox.run, SLEEP, "f", [((1,), 1)], Limits(wall=1.0))
             assert within(2, lambda: len(processes() - before) > len(zygotes))

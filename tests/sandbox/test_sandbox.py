@@ -299,6 +299,49 @@ def f():
     assert started == (7 if tier == "bwrap" else 100)
 
 
+def test_all_threads_that_are_allowed_find_room_in_the_memory_that_is(sandbox):
+    code = """
+import threading
+def f(n):
+    together = threading.Barrier(n + 1)
+    for _ in range(n): threading.Thread(target=together.wait).start()
+    return together.wait() >= 0
+"""
+    assert sandbox.run(code, "f", [((Limits().threads,), True)]).ok
+
+
+def test_objects_have_attributes_and_a_builtin_exception_may_have_another_name(sandbox):
+    code = """
+import dataclasses
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: list
+    @property
+    def far(self): return self.x > 9
+    @property
+    def mirrored(self): return Point(-self.x, self.y)
+Bad = ValueError
+def f(x): raise Bad("no")
+def numbers(n): yield from range(n)
+"""
+    tests = """
+def test_values():
+    p = Point(1, y=[2])
+    assert (p.x, p.y, p.far, p.mirrored.x) == (1, [2], False, -1)
+def test_none():
+    assert not hasattr(Point(1, []), "z")
+def test_name():
+    try: f(1)
+    except Bad as error: assert str(error) == "no"
+    else: assert False
+def test_iteration():
+    assert list(numbers(3)) == [0, 1, 2]
+"""
+    verdict = sandbox.check(code, tests)
+    assert (verdict.status, verdict.passed) == ("passed", 4), verdict
+
+
 def test_a_closed_sandbox_says_so():
     sandbox = Sandbox(1)
     sandbox.close()
