@@ -20,11 +20,12 @@ POOL = 40  # inputs that tell a mutant from the reference
 class CoderTester(Game):
     """All coders write the function that a spec describes, all testers write up to `most` tests of it.
 
-    A coder earns the share of `truth` hidden tests that its program passes. Wrong programs are `wrong` mutants of the
-    reference and the coders' own that fail. A tester earns the share of these that its tests reject, if every right
-    program passes them, which all do if the reference does; else minus the share that they accept; -1 for what are no
-    tests, or none that the reference has an answer to. Tests that aren't sound in this way blame nobody. `specs` are
-    names of what may be asked, all by default; `human_eval` is the number of HumanEval problems to measure coders by.
+    A coder earns the share of `truth` hidden tests that its program passes. Right programs are the reference and those
+    of coders that pass all of them, and do as the reference does on more inputs; wrong ones are `wrong` mutants of it
+    and those of coders that fail anywhere. A tester earns the share of wrong programs that its tests reject, if every
+    right one passes them; else minus the share that they accept; -1 for what are no tests, or none of arguments that
+    the spec speaks of. Tests that aren't sound in this way blame nobody. `specs` are names of what may be asked, all by
+    default; `human_eval` is the number of HumanEval problems to measure coders by.
     """
 
     info = GameInfo(simultaneous=True, chance=True, max_illegal=0, forfeit=-1.0)
@@ -95,12 +96,14 @@ class CoderTester(Game):
     def _judge(self, moves: Mapping[str, str]) -> None:
         """Find every verdict before anybody is paid: a jail that breaks half-way must leave no half of the rewards."""
         passed = {seat: self._passed(moves[seat]) for seat in self.coders}
-        own = [program.read(moves[seat]).source for seat in self.coders if 0 < len(passed[seat]) > sum(passed[seat])]
+        own = [program.read(moves[seat]).source for seat in self.coders if passed[seat]]
+        right = [source for source in own if self._right(source)]
+        own = [source for source in own if source not in right]
         made = wrong_programs(self.spec)
         # The first of a seeded shuffle: which mutants are asked must not be known beforehand.
         chosen = random.Random(self.rng.getrandbits(64)).sample(made, min(self.wrong, len(made)))
         wrong = list(dict.fromkeys([*chosen, *own]))
-        verdicts = {seat: self._rated(moves[seat], wrong) for seat in self.testers}
+        verdicts = {seat: self._rated(moves[seat], right, wrong) for seat in self.testers}
         shares = {seat: sum(of) / len(self.hidden) for seat, of in passed.items()}
         self.score("truth", **shares)
         for seat, (name, reward, _) in verdicts.items():
@@ -125,16 +128,20 @@ class CoderTester(Game):
         except program.Refused:
             return ()
 
-    def _rated(self, text: str, wrong: Sequence[str]) -> tuple[str, float, set[str]]:
+    def _right(self, source: str) -> bool:
+        """Whether a program passes all hidden tests, and others: few may be passed by chance."""
+        return all(jail.agrees(source, self.hidden)) and all(jail.agrees(source, pool(self.spec)))
+
+    def _rated(self, text: str, right: Sequence[str], wrong: Sequence[str]) -> tuple[str, float, set[str]]:
         """The name of what a tester is paid, how much, and the wrong programs that its tests reject."""
+        spec = SPECS[self.spec]
         try:
             suite = cases.read(text, self.most)
         except program.Refused:
             return "format", -1.0, set()
-        found = jail.outcomes(SPECS[self.spec].source, [args for args, _ in suite])
-        if any(one.fault for one in found):
+        if not all(spec.fits(args) for args, _ in suite):
             return "format", -1.0, set()
-        valid = all(one.text == output for one, (_, output) in zip(found, suite, strict=True))
+        valid = all(all(jail.agrees(source, suite)) for source in (spec.source, *right))
         rejected = {source for source in wrong if not all(jail.agrees(source, suite))}
         share = len(rejected) / len(wrong)
         return ("rejects", share, rejected) if valid else ("accepts", -(1 - share), rejected)
@@ -156,14 +163,18 @@ class CoderTester(Game):
 
 
 @lru_cache(maxsize=64)
+def pool(name: str) -> tuple[cases.Case, ...]:
+    """Inputs of a spec, with what is right, that tell a wrong program from a right one."""
+    return tuple(SPECS[name].cases(POOL, random.Random(0)))
+
+
+@lru_cache(maxsize=64)
 def wrong_programs(name: str) -> tuple[str, ...]:
     """The mutants of a spec's reference that differ from it where they are run, and come to an end. Raises NotRun."""
-    spec = SPECS[name]
-    pool = spec.cases(POOL, random.Random(0))
     found = []
-    for source in mutants(spec.source):
-        right = jail.agrees(source, pool)
-        ended = any(not one.fault for one in jail.outcomes(source, [args for args, _ in pool]))
+    for source in mutants(SPECS[name].source):
+        right = jail.agrees(source, pool(name))
+        ended = any(not one.fault for one in jail.outcomes(source, [args for args, _ in pool(name)]))
         if ended and not all(right):
             found.append(source)
     return tuple(found)

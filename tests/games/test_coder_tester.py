@@ -98,7 +98,7 @@ def test_results_that_a_jail_leaves_out_have_failed(box, monkeypatch, mutated): 
         ("f([2, 1]) == [1]", "accepts", -1 / 3),
         ("assert f([1, 4, 2]) == [3, -2]", "rejects", 1.0),
         ("f([1, 4]) == (3,)", "accepts", -0.0),
-        ("f([True, 4]) == [3]", "rejects", 1.0),
+        ("f([True, 4]) == [3]", "format", -1.0),
         ("", "format", -1.0),
         ("f(3) == []", "format", -1.0),
         ("f([1]) == []\nf([1]) == []", "format", -1.0),
@@ -134,6 +134,55 @@ def test_a_coders_own_wrong_program_is_one_to_be_found(mutated):
     assert [game.rewards[seat] for seat in game.testers] == [1.0, 1 / 4]
 
 
+LOWERED = "def f(s):\n    s = s.replace(' ', '').lower()\n    return s == s[::-1]"  # right of all that is hidden
+
+
+def test_a_test_that_a_right_program_of_a_coder_fails_earns_nothing():
+    """The reference passes it, and rejects it is not: what passes all hidden tests is right (arXiv:2506.03136)."""
+    unsure = "f('Ab a') == False\nf('ab') == False\nf('aba') == True"
+    alone = played([SPECS["mirror"].source], [unsure], spec="mirror")
+    assert alone.paid["tester_0", "rejects"] > 0
+    both = played([SPECS["mirror"].source, LOWERED], [unsure], spec="mirror")
+    assert [both.rewards[seat] for seat in both.coders] == [1.0, 1.0]
+    assert both.paid["tester_0", "accepts"] == pytest.approx(alone.paid["tester_0", "rejects"] - 1)
+    assert both.notes == {"solved": 1.0, "sound": 0.0}
+
+
+def test_a_program_that_passes_the_hidden_tests_by_chance_is_wrong_and_may_be_blamed(monkeypatch):
+    """Of one hidden test, f([]) == 0, any count of nothing is right; forty inputs tell it from the reference."""
+    lucky = "def f(a):\n    return len(a)"
+    monkeypatch.setattr(coder_tester, "wrong_programs", lambda name: ("def f(a):\n    return None",))
+    monkeypatch.setattr(type(SPECS["runs"]), "cases", lambda spec, count, rng: CASES[:count])
+    game = played([lucky], ["f([1, 1]) == 1"], spec="runs", truth=1)
+    assert game.rewards == {"coder_0": 1.0, "tester_0": 1.0}
+    assert game.notes == {"solved": 1.0, "sound": 1.0, "blamed": 1.0}
+
+
+CASES = [(([],), "0"), (([1, 1],), "1"), (([1, 2],), "2")]
+
+
+@pytest.mark.parametrize(
+    ("spec", "line"),
+    [
+        ("digits", "f('204') == 6"),
+        ("digits", "f(-1) == 1"),
+        ("digits", "f(True) == 1"),
+        ("digits", "f(1.0) == 1"),
+        ("digits", "f() == 0"),
+        ("clamp", "f(3, 5, 1) == 5"),
+        ("rotate", "f([1, 2], -1) == [2, 1]"),
+        ("gaps", "f((1, 4)) == [3]"),
+        ("gaps", "f([1, 2.0]) == [1.0]"),
+        ("longest", "f('one\\ttwo') == 'one'"),
+        ("mirror", "f('é') == True"),
+    ],
+)
+def test_tests_of_what_the_spec_does_not_speak_of_are_no_tests(spec, line):
+    """A right program may answer there as it likes: `while n: total += n % 10` has no answer to '204'."""
+    game = played([SPECS[spec].source], [line], spec=spec)
+    assert game.paid == {("coder_0", "truth"): 1, ("tester_0", "format"): -1}
+
+
 def test_only_sound_tests_blame_a_coder(mutated):
     """FALSE rejects every program, the right one too: it must blame neither coder; nor does what rejects nothing."""
     for testers, blamed, sound in (([FALSE], 0.0, 0.0), ([SOUND], 1.0, 1.0), ([FALSE, SOUND], 1.0, 0.5)):
@@ -160,6 +209,7 @@ def test_a_reference_is_a_program_that_gives_what_its_cases_say(name):
     drawn = spec.cases(20, random.Random(3))
     assert len(drawn) == 20
     assert len({output for _, output in drawn}) > 1
+    assert all(spec.fits(args) for args, _ in drawn)
     assert program.read(spec.source).source == spec.source
     assert spec.text not in spec.source
     assert all(jail.agrees(spec.source, drawn))
