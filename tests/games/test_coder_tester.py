@@ -6,6 +6,7 @@ import random
 import pytest
 from boxed import box  # noqa: F401 - a fixture
 
+import arena
 from arena.agent import PLAYER
 from arena.sandbox import Verdict
 from arena.testing import check_game
@@ -262,6 +263,14 @@ def test_tests_are_read_as_they_are_written():
 def test_what_cannot_be_played_is_refused(params, message):
     with pytest.raises(ValueError, match=message):
         CoderTester(**params)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_oracles_are_right_whatever_brackets_their_programs_hold(seed):
+    game = CoderTester(coders=1, testers=1)
+    episode = asyncio.run(arena.play(game, {"coder": arena.OracleAgent(), "tester": arena.OracleAgent()}, seed=seed))
+    assert episode.returns["coder_0"] == 1.0
+    assert set(episode.paid["tester_0"]) == {"rejects"}
 
 
 def test_a_task_of_no_spec_is_refused():
