@@ -27,6 +27,7 @@ PROPOSALS = {
     "abduction": ("def f(x):\n    return x * 3 + 1\nf(5)", "def f(x):\n    return len(x) * 2\nf('cab')"),
     "induction": ("# it gives back what it is given\n{calls}", "# the same again\n{calls}"),
 }
+SLOW = 0.1  # seconds of CPU time: every solver's answer may have it run again, and so does every replay
 
 
 class AbsoluteZero(Proposing):
@@ -74,7 +75,7 @@ class AbsoluteZero(Proposing):
         return choices(self.task)
 
     def made(self, text: str) -> Made:
-        """Well-formed, safe, wordless, executes, deterministic, non-trivial, and no leak: in this order."""
+        """Well-formed, safe, wordless, executes, fast, deterministic, non-trivial, and no leak: in this order."""
         parents = self.faced[PROPOSER].parents
         raw = Task.new(text[: program.LONG], parents=parents, author=PROPOSER)
         try:
@@ -116,6 +117,9 @@ class AbsoluteZero(Proposing):
         """The gate and the reason that refuse a program by what it does, None if none does."""
         if fault := next((one.fault for one in found if one.fault), ""):
             return "executes", fault
+        # The reason has no figure in it: a proposer that sees the same must hear the same.
+        if jail.cost(source, args) > SLOW:
+            return "fast", f"it takes more than {SLOW:g} s"
         if talk := wording.talks([text for one in found for text in wording.texts(values.read(one.text))]):
             return "wordless", f"of what it returns: {talk}"
         if not jail.steady(source, calls):

@@ -340,6 +340,17 @@ def test_a_description_holds_no_result_that_is_held_back(note, gate):
     assert played("induction", f"# {note}\n{calls}", past=past).offers[0].gate == gate
 
 
+def test_a_program_that_takes_long_is_refused_before_it_is_run_again(box):  # noqa: F811
+    """O-42: each of eight solvers, and each replay, would have it run once more."""
+    for cpu, gate in ((0.6, "fast"), (0.05, "")):
+        box.cpu, box.asked = cpu, []
+        jail._ran.cache_clear()
+        game = played("abduction", f"{TRIPLE}\nf(5)", "f(5)")
+        assert game.offers[0].gate == gate
+        assert game.totals["proposer_0"] == (-0.5 if gate else 0.0)
+        assert len(box.asked) == 1 + (not gate)  # the second one is that of the other jail
+
+
 @pytest.mark.parametrize("fails", [0, 1, 2])
 def test_a_broken_jail_pays_nobody_a_thing(fails, box):  # noqa: F811
     """O-26: infra is never a reward, whether it breaks at the proposal, at the check of it, or at an answer."""
