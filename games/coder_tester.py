@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from arena.config import nearest
@@ -43,9 +44,9 @@ class CoderTester(Game):
         human_eval: int = 0,
     ):
         counts = {"coders": coders, "testers": testers, "truth": truth, "wrong": wrong, "most": most}
-        for name, count in counts.items():
-            if count < 1:
-                raise ValueError(f"{name} is {count}: use at least 1")
+        for name, number in counts.items():
+            if number < 1:
+                raise ValueError(f"{name} is {number}: use at least 1")
         if human_eval < 0:
             raise ValueError(f"human_eval is {human_eval}: use a number of problems, or 0 for none")
         for name in specs:
@@ -182,20 +183,26 @@ def wrong_programs(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def programs(name: str) -> tuple[str, ...]:
-    """The reference among some mutants, in an order that doesn't tell which it is."""
+    """The reference among the mutants most like it in length, for neither that nor their order may tell which it is."""
     source = SPECS[name].source
-    return tuple(sorted({source, *mutants(source)[:3]}))
+    return tuple(sorted({source, *sorted(mutants(source), key=lambda made: abs(len(made) - len(source)))[:3]}))
 
 
 @lru_cache(maxsize=64)
 def good_tests(name: str) -> str:
     """Some tests that are right."""
-    return "\n".join(map(cases.line, SPECS[name].cases(4, random.Random(1))))
+    return "\n".join(map(cases.line, drawn(name)))
+
+
+def drawn(name: str) -> list[cases.Case]:
+    """The calls of the listed tests with what is right, which isn't the same for all of them."""
+    found = (SPECS[name].cases(4, random.Random(seed)) for seed in count(1))
+    return next(drawn for drawn in found if len({output for _, output in drawn}) > 1)
 
 
 @lru_cache(maxsize=64)
 def tests(name: str) -> tuple[str, ...]:
-    """Right tests, few tests and wrong ones, in an order that doesn't tell which they are."""
-    drawn = SPECS[name].cases(4, random.Random(1))
-    one, *rest = drawn
-    return tuple(sorted({good_tests(name), cases.line(one), "\n".join(map(cases.line, [(one[0], "-7"), *rest]))}))
+    """Right tests, and the same calls with each other's results, in an order that doesn't tell which they are."""
+    args, outputs = zip(*drawn(name), strict=True)
+    turned = (outputs[i:] + outputs[:i] for i in range(len(outputs)))
+    return tuple(sorted({"\n".join(map(cases.line, zip(args, found, strict=True))) for found in turned}))

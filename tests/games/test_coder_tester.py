@@ -251,6 +251,21 @@ def test_tests_are_read_as_they_are_written():
     assert len(cases.read(good_tests("gaps"), 5)) == 4
 
 
+@pytest.mark.parametrize("name", SPECS)
+def test_what_is_listed_holds_one_right_answer_among_wrong_ones_of_its_length(name):
+    """A reply drawn among moves by their probability is the shortest one, if it is shorter by twenty characters."""
+    spec, pool = SPECS[name], coder_tester.pool(name)
+    listed = coder_tester.programs(name)
+    assert len(listed) == 4
+    assert spec.source in listed
+    assert all(abs(len(source) - len(spec.source)) <= 4 for source in listed)
+    assert not all(all(jail.agrees(source, pool)) for source in listed)
+    suites = coder_tester.tests(name)
+    assert {len(text) for text in suites} == {len(good_tests(name))}
+    sound = [text for text in suites if all(jail.agrees(spec.source, cases.read(text, 4)))]
+    assert sound == [good_tests(name)] != list(suites)
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
