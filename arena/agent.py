@@ -23,6 +23,8 @@ from arena.terminal import clean
 from roles import Memory, Reply, Role
 
 PLAYER = Role(name="player")
+# Of agents that say their move and nothing else: whatever stands between the outer brackets, brackets too.
+WHOLE = Role(name="player", action=r"(?s)\A\[(.*)\]\Z")
 
 
 @runtime_checkable
@@ -202,7 +204,7 @@ class RandomAgent:
     """Any legal move, all equally likely."""
 
     name: str = "random"
-    role: Role = PLAYER
+    role: Role = WHOLE
 
     async def act(self, context: Context) -> str:
         legal = context.legal
@@ -222,7 +224,7 @@ class OracleAgent:
     """The game's own perfect player."""
 
     name: str = "oracle"
-    role: Role = PLAYER
+    role: Role = WHOLE
 
     async def act(self, context: Context) -> str:
         move = drawn(context, lambda game, seat: game.oracle(seat))
@@ -243,7 +245,7 @@ class BotAgent:
     """One of the game's own fixed players, by its name in `Game.bots`."""
 
     bot: str
-    role: Role = PLAYER
+    role: Role = WHOLE
 
     @property
     def name(self) -> str:
@@ -285,7 +287,7 @@ class HumanAgent:
     """Somebody at a terminal. A bare legal move will do as a reply; an empty line is asked again."""
 
     name: str = "human"
-    role: Role = PLAYER
+    role: Role = WHOLE
     ask: Callable[[str], str] = input
     show: Callable[[str], None] = print
 
@@ -298,7 +300,9 @@ class HumanAgent:
             self.show("moves: " + " ".join(clean(self.role.words(move)) for move in context.legal))
         while not (reply := (await _in_thread(self.ask, f"{self.name}> ")).strip()):
             self.show("say something, please")
-        return self.role.words(reply) if reply in context.legal else reply
+        said = reply if reply in context.legal else PLAYER.move(reply)
+        # "bet" and "I take [bet]" will do; what the role understands as it is may be a list in brackets.
+        return self.role.words(said) if said and (said == reply or not self.role.move(reply)) else reply
 
 
 async def _in_thread(ask: Callable[[str], str], prompt: str) -> str:

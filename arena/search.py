@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from arena.agent import PLAYER, drawn
+from arena.agent import WHOLE, drawn
 from arena.context import Context
 from arena.game import Game
 from arena.seeding import derive
@@ -32,7 +32,7 @@ class SearchAgent:
 
     simulations: int = 400
     name: str = "mcts"
-    role: Role = PLAYER
+    role: Role = WHOLE
 
     def __post_init__(self) -> None:
         if self.simulations < 1:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from arena.clusters import canonical
-from arena.curriculum import leaks
 from arena.game import Seats
 from arena.types import Task, Verdict
 from games._proposing import PROPOSER, Made, Proposing, known_kinds
-from games.verify import jail, program, values
+from games.verify import jail, program, values, wording
 from games.verify.kind import RIGHT, WRONG, malformed
 
 KINDS = ("deduction", "abduction", "induction")
@@ -29,8 +27,7 @@ PROPOSALS = {
     "abduction": ("def f(x):\n    return x * 3 + 1\nf(5)", "def f(x):\n    return len(x) * 2\nf('cab')"),
     "induction": ("# it gives back what it is given\n{calls}", "# the same again\n{calls}"),
 }
-WORDS = ("return", "lambda", "def", "print")  # of code, which has no place in the description of a function
-NUMBERS = 3  # in a description: more of them may be the results that are held back
+SLOW = 0.1  # seconds of CPU time: every solver's answer may have it run again, and so does every replay
 
 
 class AbsoluteZero(Proposing):
@@ -39,8 +36,9 @@ class AbsoluteZero(Proposing):
     deduction: what does this call of f return? abduction: which call of f returns this, any that does when it is run?
     induction: write f from a description and half of `pairs` calls; the other half judges it. A solver earns 1 if it is
     right, -0.5 if wrong, -1 for what is no answer; the proposer 1 - p where some solvers are right but not all, else 0,
-    p being their share. -0.5 costs it a task that isn't safe, doesn't run, isn't deterministic, is trivial or says its
-    own answer; -1 what is no program. It sees `past` tasks where it is given some. A task of a kind is solved at once.
+    p being their share. -0.5 costs it a task that isn't safe, speaks to solvers, doesn't run or takes long, isn't
+    deterministic, is trivial or says its own answer; -1 what is no program. It sees `past` tasks where it is given
+    some. A task of a kind is solved at once.
     """
 
     def __init__(self, solvers: int = 8, kinds: Sequence[str] = KINDS, pairs: int = 6):
@@ -81,36 +79,56 @@ class AbsoluteZero(Proposing):
         return choices(self.task)
 
     def made(self, text: str) -> Made:
-        """Well-formed, safe, executes, deterministic, non-trivial, and no leak: in this order."""
+        """Well-formed, safe, wordless, executes, fast, deterministic, non-trivial, and no leak: in this order."""
         parents = self.faced[PROPOSER].parents
         raw = Task.new(text[: program.LONG], parents=parents, author=PROPOSER)
         try:
             draft = program.read(text, function=self.kind != "induction")
         except program.Refused as error:
             return Made(raw, error.gate, str(error))
-        source, wanted = (self.about, self.pairs) if self.kind == "induction" else (draft.source, 1)
+        # Names are the proposer's words, and solvers read no word of it: what is run and shown has none of them left.
+        source = self.about if self.kind == "induction" else program.canonical(draft.source)
+        wanted = self.pairs if self.kind == "induction" else 1
         if len(draft.calls) != wanted:
             return Made(raw, "well-formed", f"write {wanted} calls of f, not {len(draft.calls)}")
-        calls = tuple(map(program.call, draft.calls))
         if self.kind == "induction" and not program.NOTE.fullmatch(draft.note):
-            return Made(raw, "well-formed", "say what the function does in a comment of 3 to 160 letters and digits")
+            return Made(raw, "well-formed", "say what the function does in a comment of 3 to 80 letters and digits")
+        said = [] if self.kind == "induction" else wording.constants(source)  # of a program that solvers see
+        if strange := "" if self.kind == "induction" else wording.invented(source):
+            return Made(raw, "wordless", f"{strange[:40]!r} is no name that Python has")
+        if talk := wording.talks([*said, *wording.texts(draft.calls)]):
+            return Made(raw, "wordless", talk)
         found = jail.outcomes(source, draft.calls)
-        if fault := next((one.fault for one in found if one.fault), ""):
-            return Made(raw, "executes", fault)
-        if not jail.steady(source, calls):
-            return Made(raw, "deterministic", "it gives other results when it is run again")
-        outputs = [one.text for one in found]
+        calls, outputs = tuple(map(program.call, draft.calls)), [one.text for one in found]
+        if gate := self._run(source, draft.calls, calls, found):
+            return Made(raw, *gate)
         if self.kind == "induction":
             return self._induction(raw, source, draft.note, list(zip(calls, outputs, strict=True)))
         payload = {"kind": self.kind, "program": source, "call": calls[0], "output": outputs[0]}
         if self.kind == "deduction":
             payload["answer"] = outputs[0]
         task = Task.new(prompt(payload), parents=parents, author=PROPOSER, **payload)
-        if draft.trivial:
-            return Made(task, "non-trivial", draft.trivial)
-        if self.kind == "deduction" and leaks(task):
-            return Made(task, "leak", "the program says what the call returns")
+        given = list(map(values.shown, draft.calls[0]))
+        if trivial := draft.trivial or ("it gives back what it is given" if outputs[0] in given else ""):
+            return Made(task, "non-trivial", trivial)
+        if wording.tells(task.prompt, said, outputs if self.kind == "deduction" else given):
+            return Made(task, "leak", "the program says the answer")
         return Made(task)
+
+    def _run(
+        self, source: str, args: Sequence[program.Args], calls: tuple[str, ...], found: Sequence[jail.Outcome]
+    ) -> tuple[str, str] | None:
+        """The gate and the reason that refuse a program by what it does, None if none does."""
+        if fault := next((one.fault for one in found if one.fault), ""):
+            return "executes", fault
+        # The reason has no figure in it: a proposer that sees the same must hear the same.
+        if jail.cost(source, args) > SLOW:
+            return "fast", f"it takes more than {SLOW:g} s"
+        if talk := wording.talks([text for one in found for text in wording.texts(values.read(one.text))]):
+            return "wordless", f"of what it returns: {talk}"
+        if not jail.steady(source, calls):
+            return "deterministic", "it gives other results when it is run again"
+        return None
 
     def _induction(self, raw: Task, source: str, note: str, pairs: list[tuple[str, str]]) -> Made:
         half = len(pairs) // 2
@@ -121,7 +139,7 @@ class AbsoluteZero(Proposing):
             return Made(task, "non-trivial", "the same call stands there twice")
         if len({output for _, output in pairs}) == 1:
             return Made(task, "non-trivial", "all calls return the same")
-        if set(note.lower().split()) & set(WORDS) or len(re.findall(r"[0-9]+", note)) > NUMBERS:
+        if wording.spoils(note, [output for _, output in pairs[half:]]):
             return Made(task, "leak", "the comment has code or results in it")
         return Made(task)
 
@@ -174,7 +192,8 @@ def prompt(told: Mapping[str, Any]) -> str:
             return f"{told['program']}\nWhich call of f returns {told['output']}?"
         case _:
             lines = [f"{call} returns {output}" for call, output in told["shown"]]
-            return "\n".join(["Write a function f.", f"# {told['note']}", *lines])
+            said = f"""Somebody says of it: "{told["note"]}"."""  # quoted, so that it can't pass for the game's words
+            return "\n".join(["Write a function f.", said, *lines])
 
 
 def right(task: Task) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from arena.config import nearest
@@ -20,11 +21,12 @@ POOL = 40  # inputs that tell a mutant from the reference
 class CoderTester(Game):
     """All coders write the function that a spec describes, all testers write up to `most` tests of it.
 
-    A coder earns the share of `truth` hidden tests that its program passes. Wrong programs are `wrong` mutants of the
-    reference and the coders' own that fail. A tester earns the share of these that its tests reject, if every right
-    program passes them, which all do if the reference does; else minus the share that they accept; -1 for what are no
-    tests, or none that the reference has an answer to. Tests that aren't sound in this way blame nobody. `specs` are
-    names of what may be asked, all by default; `human_eval` is the number of HumanEval problems to measure coders by.
+    A coder earns the share of `truth` hidden tests that its program passes. Right programs are the reference and those
+    of coders that pass all of them, and do as the reference does on more inputs; wrong ones are `wrong` mutants of it
+    and those of coders that fail anywhere. A tester earns the share of wrong programs that its tests reject, if every
+    right one passes them; else minus the share that they accept; -1 for what are no tests, or none of arguments that
+    the spec speaks of. Tests that aren't sound in this way blame nobody. `specs` are names of what may be asked, all by
+    default; `human_eval` is the number of HumanEval problems to measure coders by.
     """
 
     info = GameInfo(simultaneous=True, chance=True, max_illegal=0, forfeit=-1.0)
@@ -42,9 +44,9 @@ class CoderTester(Game):
         human_eval: int = 0,
     ):
         counts = {"coders": coders, "testers": testers, "truth": truth, "wrong": wrong, "most": most}
-        for name, count in counts.items():
-            if count < 1:
-                raise ValueError(f"{name} is {count}: use at least 1")
+        for name, number in counts.items():
+            if number < 1:
+                raise ValueError(f"{name} is {number}: use at least 1")
         if human_eval < 0:
             raise ValueError(f"human_eval is {human_eval}: use a number of problems, or 0 for none")
         for name in specs:
@@ -95,12 +97,14 @@ class CoderTester(Game):
     def _judge(self, moves: Mapping[str, str]) -> None:
         """Find every verdict before anybody is paid: a jail that breaks half-way must leave no half of the rewards."""
         passed = {seat: self._passed(moves[seat]) for seat in self.coders}
-        own = [program.read(moves[seat]).source for seat in self.coders if 0 < len(passed[seat]) > sum(passed[seat])]
+        own = [program.read(moves[seat]).source for seat in self.coders if passed[seat]]
+        right = [source for source in own if self._right(source)]
+        own = [source for source in own if source not in right]
         made = wrong_programs(self.spec)
         # The first of a seeded shuffle: which mutants are asked must not be known beforehand.
         chosen = random.Random(self.rng.getrandbits(64)).sample(made, min(self.wrong, len(made)))
         wrong = list(dict.fromkeys([*chosen, *own]))
-        verdicts = {seat: self._rated(moves[seat], wrong) for seat in self.testers}
+        verdicts = {seat: self._rated(moves[seat], right, wrong) for seat in self.testers}
         shares = {seat: sum(of) / len(self.hidden) for seat, of in passed.items()}
         self.score("truth", **shares)
         for seat, (name, reward, _) in verdicts.items():
@@ -125,16 +129,20 @@ class CoderTester(Game):
         except program.Refused:
             return ()
 
-    def _rated(self, text: str, wrong: Sequence[str]) -> tuple[str, float, set[str]]:
+    def _right(self, source: str) -> bool:
+        """Whether a program passes all hidden tests, and others: few may be passed by chance."""
+        return all(jail.agrees(source, self.hidden)) and all(jail.agrees(source, pool(self.spec)))
+
+    def _rated(self, text: str, right: Sequence[str], wrong: Sequence[str]) -> tuple[str, float, set[str]]:
         """The name of what a tester is paid, how much, and the wrong programs that its tests reject."""
+        spec = SPECS[self.spec]
         try:
             suite = cases.read(text, self.most)
         except program.Refused:
             return "format", -1.0, set()
-        found = jail.outcomes(SPECS[self.spec].source, [args for args, _ in suite])
-        if any(one.fault for one in found):
+        if not all(spec.fits(args) for args, _ in suite):
             return "format", -1.0, set()
-        valid = all(one.text == output for one, (_, output) in zip(found, suite, strict=True))
+        valid = all(all(jail.agrees(source, suite)) for source in (spec.source, *right))
         rejected = {source for source in wrong if not all(jail.agrees(source, suite))}
         share = len(rejected) / len(wrong)
         return ("rejects", share, rejected) if valid else ("accepts", -(1 - share), rejected)
@@ -156,14 +164,18 @@ class CoderTester(Game):
 
 
 @lru_cache(maxsize=64)
+def pool(name: str) -> tuple[cases.Case, ...]:
+    """Inputs of a spec, with what is right, that tell a wrong program from a right one."""
+    return tuple(SPECS[name].cases(POOL, random.Random(0)))
+
+
+@lru_cache(maxsize=64)
 def wrong_programs(name: str) -> tuple[str, ...]:
     """The mutants of a spec's reference that differ from it where they are run, and come to an end. Raises NotRun."""
-    spec = SPECS[name]
-    pool = spec.cases(POOL, random.Random(0))
     found = []
-    for source in mutants(spec.source):
-        right = jail.agrees(source, pool)
-        ended = any(not one.fault for one in jail.outcomes(source, [args for args, _ in pool]))
+    for source in mutants(SPECS[name].source):
+        right = jail.agrees(source, pool(name))
+        ended = any(not one.fault for one in jail.outcomes(source, [args for args, _ in pool(name)]))
         if ended and not all(right):
             found.append(source)
     return tuple(found)
@@ -171,20 +183,26 @@ def wrong_programs(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def programs(name: str) -> tuple[str, ...]:
-    """The reference among some mutants, in an order that doesn't tell which it is."""
+    """The reference among the mutants most like it in length, for neither that nor their order may tell which it is."""
     source = SPECS[name].source
-    return tuple(sorted({source, *mutants(source)[:3]}))
+    return tuple(sorted({source, *sorted(mutants(source), key=lambda made: abs(len(made) - len(source)))[:3]}))
 
 
 @lru_cache(maxsize=64)
 def good_tests(name: str) -> str:
     """Some tests that are right."""
-    return "\n".join(map(cases.line, SPECS[name].cases(4, random.Random(1))))
+    return "\n".join(map(cases.line, drawn(name)))
+
+
+def drawn(name: str) -> list[cases.Case]:
+    """The calls of the listed tests with what is right, which isn't the same for all of them."""
+    found = (SPECS[name].cases(4, random.Random(seed)) for seed in count(1))
+    return next(drawn for drawn in found if len({output for _, output in drawn}) > 1)
 
 
 @lru_cache(maxsize=64)
 def tests(name: str) -> tuple[str, ...]:
-    """Right tests, few tests and wrong ones, in an order that doesn't tell which they are."""
-    drawn = SPECS[name].cases(4, random.Random(1))
-    one, *rest = drawn
-    return tuple(sorted({good_tests(name), cases.line(one), "\n".join(map(cases.line, [(one[0], "-7"), *rest]))}))
+    """Right tests, and the same calls with each other's results, in an order that doesn't tell which they are."""
+    args, outputs = zip(*drawn(name), strict=True)
+    turned = (outputs[i:] + outputs[:i] for i in range(len(outputs)))
+    return tuple(sorted({"\n".join(map(cases.line, zip(args, found, strict=True))) for found in turned}))

@@ -10,6 +10,7 @@ from tokens import CHATML, chatml
 
 from arena.agent import (
     Agent,
+    BotAgent,
     HumanAgent,
     LLMAgent,
     OracleAgent,
@@ -315,6 +316,34 @@ def test_a_human_sees_clean_text_and_is_asked_again():
     assert shown[0] == "Card: K.\n\tnow"
     assert shown[1] == "moves: [check] [bet]"
     assert len(shown) == 4
+
+
+def test_agents_without_a_model_say_whole_moves_whatever_brackets_they_hold():
+    """A program such as sorted(x)[1] is one move, and [1, 2] is not 1, 2."""
+    for move in ("bet", "[1, 2]", "def f(x):\n    return sorted(x)[1]", "f([[]])", "a] or [b"):
+        for agent in (RandomAgent(), OracleAgent(), BotAgent("any"), human(move)):
+            plays = Context(legal=(move,), plays=lambda bot, move=move: {move: 1.0})
+            assert agent.role.move(act(agent, plays)) == move
+
+
+@pytest.mark.parametrize(
+    ("typed", "move"),
+    [
+        ("bet", "bet"),
+        ("[bet]", "bet"),
+        ("I take [bet]", "bet"),
+        ("[[1, 2]]", "[1, 2]"),
+        ("[7 + 12]", "7 + 12"),
+        ("?", ""),
+    ],
+)
+def test_a_human_may_leave_out_the_brackets_of_a_listed_move(typed, move):
+    agent = human(typed)
+    assert agent.role.move(act(agent, Context(legal=("check", "bet")))) == move
+
+
+def human(typed):
+    return HumanAgent(ask=lambda prompt: typed, show=lambda text: None)
 
 
 def test_a_human_who_leaves_is_an_error_of_the_agent():

@@ -17,7 +17,17 @@ BANNED = {
     *("eval", "exec", "compile", "open", "input", "breakpoint", "exit", "quit", "help", "memoryview"),
     *("globals", "locals", "vars", "dir", "getattr", "setattr", "delattr", "type", "super"),
 }
-NOTE = re.compile(r"[A-Za-z0-9 ,.'-]{3,160}")  # words: no code, no brackets that could open a turn
+NOTE = re.compile(r"[A-Za-z0-9 ,.'-]{3,80}")  # words: no code, no brackets that could open a turn
+BINDS: dict[type[ast.AST], str] = {  # where a name is given by a text of its own
+    ast.arg: "arg",
+    ast.FunctionDef: "name",
+    ast.ClassDef: "name",
+    ast.ExceptHandler: "name",
+    ast.alias: "asname",
+    ast.MatchAs: "name",
+    ast.MatchStar: "name",
+    ast.MatchMapping: "rest",
+}
 
 Args = tuple[Any, ...]
 
@@ -95,26 +105,31 @@ def call(args: Args) -> str:
 
 
 def canonical(source: str) -> str:
-    """Equal texts for programs that differ by spaces, comments, docstrings and the names of what they define."""
+    """Equal texts for programs that differ by spaces, comments, docstrings and the names of what they define.
+
+    It does the same, but for names that stand for two things in one program: that one is as good as another.
+    """
     tree = ast.parse(source)
     names: dict[str, str] = {ENTRY: ENTRY}
     for node in _in_order(tree):
-        if isinstance(node, ast.arg):
-            bound = node.arg
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            bound = node.id
-        elif isinstance(node, ast.FunctionDef):
-            bound = node.name
-        else:
-            continue
-        names.setdefault(bound, f"v{len(names)}")
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.setdefault(node.id, f"v{len(names)}")
+        elif bound := getattr(node, BINDS.get(type(node), ""), None):
+            names.setdefault(bound, f"v{len(names)}")
     for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            node.arg, node.annotation = names[node.arg], None
-        elif isinstance(node, ast.Name):
+        if isinstance(node, ast.Name):
             node.id = names.get(node.id, node.id)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            node.names = [names.get(name, name) for name in node.names]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            for keyword in node.keywords:
+                keyword.arg = names.get(keyword.arg or "", keyword.arg)
+        elif bound := getattr(node, field := BINDS.get(type(node), ""), None):
+            setattr(node, field, names[bound])
+        if isinstance(node, ast.arg):
+            node.annotation = None
         elif isinstance(node, ast.FunctionDef):
-            node.name, node.returns = names[node.name], None
+            node.returns = None
     return _plain(tree.body)
 
 

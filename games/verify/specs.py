@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_type_hints
 
 from games.verify import program, values
 
@@ -27,7 +27,7 @@ def digits(n: int) -> int:
 
 
 def clamp(x: int, low: int, high: int) -> int:
-    """x, but low where x is below it, and high where x is above it; f(7, 1, 5) is 5"""
+    """x, but low where x is below it, and high where x is above it, low <= high; f(7, 1, 5) is 5"""
     if x < low:
         return low
     if x > high:
@@ -143,10 +143,14 @@ def _alike(rng: random.Random) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Spec:
-    """A description of f, a function that is right, and what draws arguments for it, edges among them."""
+    """A description of f, a function that is right, and what draws arguments for it, edges among them.
+
+    `where` is what the description asks of arguments besides their types.
+    """
 
     answer: Callable[..., Any]
     inputs: Callable[[random.Random], program.Args]
+    where: Callable[..., bool] = lambda *args: True
 
     @property
     def text(self) -> str:
@@ -163,6 +167,11 @@ class Spec:
             arg.annotation = None
         return program.read(ast.unparse(function)).source
 
+    def fits(self, args: program.Args) -> bool:
+        """Whether the description speaks of these arguments: of others right programs may make what they like."""
+        kinds = [kind for name, kind in get_type_hints(self.answer).items() if name != "return"]
+        return len(args) == len(kinds) and all(map(_is, args, kinds)) and self.where(*args)
+
     def cases(self, count: int, rng: random.Random) -> list[tuple[program.Args, str]]:
         """`count` different arguments, each with the text of what f returns; fewer where there aren't so many."""
         found: dict[str, tuple[program.Args, str]] = {}
@@ -174,9 +183,18 @@ class Spec:
         return list(found.values())
 
 
+def _is(value: object, kind: object) -> bool:
+    """Whether a value is just of this type; a text is printable ASCII, for of other spaces no description speaks."""
+    if kind == list[int]:
+        return type(value) is list and all(type(one) is int for one in value)
+    return type(value) is kind and (not isinstance(value, str) or (value.isascii() and value.isprintable()))
+
+
 SPECS: Mapping[str, Spec] = {
-    "digits": Spec(digits, lambda rng: (_number(rng),)),
-    "clamp": Spec(clamp, lambda rng: (_signed(rng), rng.randint(-9, 0), rng.randint(0, 9))),
+    "digits": Spec(digits, lambda rng: (_number(rng),), lambda n: n >= 0),
+    "clamp": Spec(
+        clamp, lambda rng: (_signed(rng), rng.randint(-9, 0), rng.randint(0, 9)), lambda x, low, high: low <= high
+    ),
     "gaps": Spec(gaps, lambda rng: (_numbers(rng),)),
     "runs": Spec(runs, lambda rng: (_numbers(rng),)),
     "mirror": Spec(mirror, lambda rng: (_mirrored(rng),)),
@@ -186,5 +204,5 @@ SPECS: Mapping[str, Spec] = {
     "peaks": Spec(peaks, lambda rng: (_numbers(rng),)),
     "prefix": Spec(prefix, _alike),
     "pairs": Spec(pairs, lambda rng: (_numbers(rng),)),
-    "rotate": Spec(rotate, lambda rng: (_numbers(rng), rng.choice((0, 1, 2, rng.randint(0, 12))))),
+    "rotate": Spec(rotate, lambda rng: (_numbers(rng), rng.choice((0, 1, 2, rng.randint(0, 12)))), lambda a, k: k >= 0),
 }

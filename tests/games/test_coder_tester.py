@@ -6,6 +6,7 @@ import random
 import pytest
 from boxed import box  # noqa: F401 - a fixture
 
+import arena
 from arena.agent import PLAYER
 from arena.sandbox import Verdict
 from arena.testing import check_game
@@ -98,7 +99,7 @@ def test_results_that_a_jail_leaves_out_have_failed(box, monkeypatch, mutated): 
         ("f([2, 1]) == [1]", "accepts", -1 / 3),
         ("assert f([1, 4, 2]) == [3, -2]", "rejects", 1.0),
         ("f([1, 4]) == (3,)", "accepts", -0.0),
-        ("f([True, 4]) == [3]", "rejects", 1.0),
+        ("f([True, 4]) == [3]", "format", -1.0),
         ("", "format", -1.0),
         ("f(3) == []", "format", -1.0),
         ("f([1]) == []\nf([1]) == []", "format", -1.0),
@@ -134,6 +135,55 @@ def test_a_coders_own_wrong_program_is_one_to_be_found(mutated):
     assert [game.rewards[seat] for seat in game.testers] == [1.0, 1 / 4]
 
 
+LOWERED = "def f(s):\n    s = s.replace(' ', '').lower()\n    return s == s[::-1]"  # right of all that is hidden
+
+
+def test_a_test_that_a_right_program_of_a_coder_fails_earns_nothing():
+    """The reference passes it, and rejects it is not: what passes all hidden tests is right (arXiv:2506.03136)."""
+    unsure = "f('Ab a') == False\nf('ab') == False\nf('aba') == True"
+    alone = played([SPECS["mirror"].source], [unsure], spec="mirror")
+    assert alone.paid["tester_0", "rejects"] > 0
+    both = played([SPECS["mirror"].source, LOWERED], [unsure], spec="mirror")
+    assert [both.rewards[seat] for seat in both.coders] == [1.0, 1.0]
+    assert both.paid["tester_0", "accepts"] == pytest.approx(alone.paid["tester_0", "rejects"] - 1)
+    assert both.notes == {"solved": 1.0, "sound": 0.0}
+
+
+def test_a_program_that_passes_the_hidden_tests_by_chance_is_wrong_and_may_be_blamed(monkeypatch):
+    """Of one hidden test, f([]) == 0, any count of nothing is right; forty inputs tell it from the reference."""
+    lucky = "def f(a):\n    return len(a)"
+    monkeypatch.setattr(coder_tester, "wrong_programs", lambda name: ("def f(a):\n    return None",))
+    monkeypatch.setattr(type(SPECS["runs"]), "cases", lambda spec, count, rng: CASES[:count])
+    game = played([lucky], ["f([1, 1]) == 1"], spec="runs", truth=1)
+    assert game.rewards == {"coder_0": 1.0, "tester_0": 1.0}
+    assert game.notes == {"solved": 1.0, "sound": 1.0, "blamed": 1.0}
+
+
+CASES = [(([],), "0"), (([1, 1],), "1"), (([1, 2],), "2")]
+
+
+@pytest.mark.parametrize(
+    ("spec", "line"),
+    [
+        ("digits", "f('204') == 6"),
+        ("digits", "f(-1) == 1"),
+        ("digits", "f(True) == 1"),
+        ("digits", "f(1.0) == 1"),
+        ("digits", "f() == 0"),
+        ("clamp", "f(3, 5, 1) == 5"),
+        ("rotate", "f([1, 2], -1) == [2, 1]"),
+        ("gaps", "f((1, 4)) == [3]"),
+        ("gaps", "f([1, 2.0]) == [1.0]"),
+        ("longest", "f('one\\ttwo') == 'one'"),
+        ("mirror", "f('é') == True"),
+    ],
+)
+def test_tests_of_what_the_spec_does_not_speak_of_are_no_tests(spec, line):
+    """A right program may answer there as it likes: `while n: total += n % 10` has no answer to '204'."""
+    game = played([SPECS[spec].source], [line], spec=spec)
+    assert game.paid == {("coder_0", "truth"): 1, ("tester_0", "format"): -1}
+
+
 def test_only_sound_tests_blame_a_coder(mutated):
     """FALSE rejects every program, the right one too: it must blame neither coder; nor does what rejects nothing."""
     for testers, blamed, sound in (([FALSE], 0.0, 0.0), ([SOUND], 1.0, 1.0), ([FALSE, SOUND], 1.0, 0.5)):
@@ -160,6 +210,7 @@ def test_a_reference_is_a_program_that_gives_what_its_cases_say(name):
     drawn = spec.cases(20, random.Random(3))
     assert len(drawn) == 20
     assert len({output for _, output in drawn}) > 1
+    assert all(spec.fits(args) for args, _ in drawn)
     assert program.read(spec.source).source == spec.source
     assert spec.text not in spec.source
     assert all(jail.agrees(spec.source, drawn))
@@ -200,6 +251,21 @@ def test_tests_are_read_as_they_are_written():
     assert len(cases.read(good_tests("gaps"), 5)) == 4
 
 
+@pytest.mark.parametrize("name", SPECS)
+def test_what_is_listed_holds_one_right_answer_among_wrong_ones_of_its_length(name):
+    """A reply drawn among moves by their probability is the shortest one, if it is shorter by twenty characters."""
+    spec, pool = SPECS[name], coder_tester.pool(name)
+    listed = coder_tester.programs(name)
+    assert len(listed) == 4
+    assert spec.source in listed
+    assert all(abs(len(source) - len(spec.source)) <= 4 for source in listed)
+    assert not all(all(jail.agrees(source, pool)) for source in listed)
+    suites = coder_tester.tests(name)
+    assert {len(text) for text in suites} == {len(good_tests(name))}
+    sound = [text for text in suites if all(jail.agrees(spec.source, cases.read(text, 4)))]
+    assert sound == [good_tests(name)] != list(suites)
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -212,6 +278,14 @@ def test_tests_are_read_as_they_are_written():
 def test_what_cannot_be_played_is_refused(params, message):
     with pytest.raises(ValueError, match=message):
         CoderTester(**params)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_oracles_are_right_whatever_brackets_their_programs_hold(seed):
+    game = CoderTester(coders=1, testers=1)
+    episode = asyncio.run(arena.play(game, {"coder": arena.OracleAgent(), "tester": arena.OracleAgent()}, seed=seed))
+    assert episode.returns["coder_0"] == 1.0
+    assert set(episode.paid["tester_0"]) == {"rejects"}
 
 
 def test_a_task_of_no_spec_is_refused():

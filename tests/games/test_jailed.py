@@ -1,5 +1,6 @@
 """The games about programs in the real sandbox: what the others test by hand, where this machine can run it."""
 
+import os
 import random
 
 import pytest
@@ -19,7 +20,21 @@ def sandbox():
     try:
         return jail.sandbox()
     except SandboxUnavailable as error:
-        pytest.skip(str(error))
+        without(error)
+
+
+def without(error):
+    """Leave these tests out; but .ci/run sets CI, and there it would hide that nothing was tested."""
+    (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
+
+
+def test_a_machine_without_a_sandbox_fails_ci_and_skips_elsewhere(monkeypatch):
+    monkeypatch.setenv("CI", "1")
+    with pytest.raises(pytest.fail.Exception, match="none works"):
+        without(SandboxUnavailable("none works"))
+    monkeypatch.delenv("CI")
+    with pytest.raises(pytest.skip.Exception, match="none works"):
+        without(SandboxUnavailable("none works"))
 
 
 ATTACKS = [
@@ -73,6 +88,15 @@ def test_a_whole_game_of_each_kind():
         game.step(text)
     assert game.rewards == {"coder_0": 1.0, "coder_1": 0.0, "tester_0": 1.0}
     assert game.notes == {"solved": 0.5, "sound": 1.0, "blamed": 1.0}
+
+
+def test_a_program_that_takes_long_is_refused_and_a_quick_one_is_not():
+    """0.2 s on a common machine; one that is busy may cut it off before it ends."""
+    for loops, gates in ((6_000_000, ("fast", "executes")), (1000, ("",))):
+        game = AbsoluteZero(solvers=2, kinds=["deduction"])
+        game.reset(seed=0)
+        game.step(f"def f(x):\n    for i in range({loops}):\n        x += i\n    return x\nf(5)")
+        assert game.offers[0].gate in gates
 
 
 @pytest.mark.parametrize("name", SPECS)
