@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
-from brief import SHORT
+from brief import FAIR, SHORT, limits
 
 from arena.sandbox import Raised, Sandbox
 
@@ -120,7 +120,7 @@ def test_nothing_gets_out(name, sandbox, zygote, host):
 @pytest.mark.parametrize("name", LIMITS)
 def test_no_limit_is_passed(name, sandbox, zygote):
     source, right = LIMITS[name].values()
-    verdict = sandbox.run(source, "f", [((1,), SECRET)], SHORT)
+    verdict = sandbox.run(source, "f", [((1,), SECRET)], limits(right))
     assert verdict.status in right, verdict
     assert verdict.passed == 0
     assert len(verdict.stdout) <= SHORT.output
@@ -132,7 +132,7 @@ def test_no_limit_is_passed(name, sandbox, zygote):
     ids=["a zero byte", "half a character", "as long as a book", "nested"],
 )
 def test_a_source_that_is_no_python_is_the_codes_own_error(source, sandbox, zygote):
-    verdict = sandbox.run(source, "f", [((1,), SECRET)], SHORT)
+    verdict = sandbox.run(source, "f", [((1,), SECRET)], FAIR)
     assert verdict.status in ("error", "memory"), verdict
     assert verdict.score == 0.0
 
@@ -140,7 +140,7 @@ def test_a_source_that_is_no_python_is_the_codes_own_error(source, sandbox, zygo
 @pytest.mark.parametrize("name", ANSWERS)
 def test_no_forged_answer_is_believed(name, sandbox, zygote):
     source, right = ANSWERS[name].values()
-    verdict = sandbox.run(source, "f", [((1,), SECRET + 1)], SHORT)
+    verdict = sandbox.run(source, "f", [((1,), SECRET + 1)], limits(right))
     assert verdict.status in right, verdict
     assert (verdict.passed, verdict.score) == (0, 0.0)
     assert verdict.detail.isprintable()
@@ -151,7 +151,7 @@ def test_no_forged_answer_is_believed(name, sandbox, zygote):
 def test_no_test_passes_that_was_not_seen_to_pass(name, sandbox, zygote):
     attempt = SUITES[name]
     right = attempt["right"]
-    verdict = sandbox.check(attempt["solution"], attempt.get("tests", SQUARE), SHORT)
+    verdict = sandbox.check(attempt["solution"], attempt.get("tests", SQUARE), limits(right))
     assert verdict.status in right, verdict
     assert verdict.passed < max(1, verdict.total)
     assert (verdict.score is None) == (verdict.status == "invalid_tests"), "only bad tests excuse a solution"
@@ -160,7 +160,7 @@ def test_no_test_passes_that_was_not_seen_to_pass(name, sandbox, zygote):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_program_passes_without_its_output(name, sandbox, zygote):
     source, right = PROGRAMS[name].values()
-    verdict = sandbox.stdio(source, [("1\n", "987654321")], SHORT)
+    verdict = sandbox.stdio(source, [("1\n", "987654321")], limits(right))
     assert verdict.status in right, verdict
     assert verdict.passed == 0
 
@@ -168,16 +168,16 @@ def test_no_program_passes_without_its_output(name, sandbox, zygote):
 @pytest.mark.parametrize("name", TRACES)
 def test_a_job_leaves_nothing_to_the_next(name, sandbox, zygote):
     left, look, clean = TRACES[name].values()
-    first = sandbox.call(f"{left}\ndef f(): return 1", "f", [()], SHORT)
+    first = sandbox.call(f"{left}\ndef f(): return 1", "f", [()], FAIR)
     assert first.status in ("passed", "error"), first
-    verdict = sandbox.run(f"def f(): return {look}", "f", [((), clean)], SHORT)
+    verdict = sandbox.run(f"def f(): return {look}", "f", [((), clean)], FAIR)
     assert verdict.ok, verdict
 
 
 @pytest.mark.parametrize("name", CHANCES)
 def test_what_depends_on_chance_is_seen(name, sandbox, zygote):
     source, agreed = CHANCES[name].values()
-    verdict = sandbox.deterministic(source, "f", [()], SHORT)
+    verdict = sandbox.deterministic(source, "f", [()], FAIR)
     assert verdict.status == {True: "passed", False: "failed", None: "error"}[agreed], verdict
 
 
