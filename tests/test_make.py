@@ -87,7 +87,7 @@ class Told(Game):
         ("nim", {"heap": [1]}, "no parameter 'heap': did you mean 'heaps'"),
         ("kuhn_poker", {"cards": 4}, "no parameter 'cards': it takes seats"),
         ("nim", {"heaps": []}, "'nim' with .*heaps are"),
-        ("nim", {"heaps": 3}, "'nim' with .*not iterable"),
+        ("nim", {"heaps": 3}, "'nim': heaps is 3: use a list of whole numbers"),
     ],
 )
 def test_what_cannot_be_made_says_why(name, params, message):
