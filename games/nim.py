@@ -16,6 +16,7 @@ from arena.game import Game, GameInfo, Seats
 from arena.types import Task
 
 FIRST, SECOND = "first_0", "second_0"
+OBJECTS = 1000  # every number of them that may be taken is a move, and is told
 
 
 class Nim(Game):
@@ -40,9 +41,10 @@ class Nim(Game):
         self.misere, self.most = misere, most
         if len(self.heaps) > len(ascii_uppercase) or min(self.heaps, default=0) < 0 or not any(self.heaps):
             raise ValueError(f"heaps are {self.heaps}: use 1 to {len(ascii_uppercase)} heaps, one of them at least 1")
-
-        if most < 0:
-            raise ValueError(f"most is {most}: use at least 1, or 0 for no limit")
+        if sum(self.heaps) > OBJECTS:
+            raise ValueError(f"heaps are {self.heaps}: use at most {OBJECTS} objects in all")
+        if not 0 <= most <= OBJECTS:
+            raise ValueError(f"most is {most}: use 1 to {OBJECTS}, or 0 for no limit")
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:
         self.left = self.heaps

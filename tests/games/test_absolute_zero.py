@@ -399,7 +399,7 @@ def test_the_contract_holds_for_each_kind(kind):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"solvers": 0}, "use at least 1"),
+        ({"solvers": 0}, "use 1 to 1000"),
         ({"kinds": ["deducton"]}, "did you mean 'deduction'"),
         ({"kinds": []}, "give a list"),
         ({"kinds": "deduction"}, "give a list"),

@@ -269,9 +269,9 @@ def test_what_is_listed_holds_one_right_answer_among_wrong_ones_of_its_length(na
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"coders": 0}, "use at least 1"),
-        ({"wrong": 0}, "use at least 1"),
-        ({"human_eval": -1}, "number of problems"),
+        ({"coders": 0}, "use 1 to 1000"),
+        ({"wrong": 0}, "use 1 to 100"),
+        ({"human_eval": -1}, "use 0 to 164"),
         ({"specs": ["gap"]}, "did you mean 'gaps'"),
     ],
 )

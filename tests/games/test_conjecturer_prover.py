@@ -216,7 +216,7 @@ def test_what_is_listed_has_true_and_false_statements_and_proofs_that_hold(theor
     [
         ({"theory": "nats"}, "did you mean 'nat'"),
         ({"pay": "more"}, "frontier, learnability"),
-        ({"provers": 0}, "use at least 1"),
+        ({"provers": 0}, "use 1 to 1000"),
         ({"provers": 2}, "use 0.5 to 1"),
         ({"lemmas": 1}, "2 to 8"),
         ({"lemmas": 9}, "2 to 8"),

@@ -129,8 +129,8 @@ def test_the_label_depends_on_no_order_of_the_answers():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"challengers": 0}, "use at least 1"),
-        ({"solvers": 0}, "use at least 1"),
+        ({"challengers": 0}, "use 1 to 1000"),
+        ({"solvers": 0}, "use 1 to 250"),
         ({"low": 0.9}, "high"),
         ({"similar": 0}, "similar"),
     ],

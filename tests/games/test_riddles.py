@@ -167,7 +167,7 @@ def test_accuracy_is_told_together_and_by_kind():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"solvers": 0}, "use at least 1"),
+        ({"solvers": 0}, "use 1 to 1000"),
         ({"kinds": ["logik"]}, "did you mean 'logic'"),
         ({"kinds": []}, "give a list"),
     ],
