@@ -111,7 +111,7 @@ def read(label: str) -> tuple[str, dict[str, Any]]:
             break
         if rest[at:] == ")":
             return name, params
-        if not rest.startswith(", ", at):
+        if not (comma := re.compile(r",\s*").match(rest, at)):
             break
-        at += 2
+        at = comma.end()
     return label, {}
