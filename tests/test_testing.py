@@ -29,7 +29,7 @@ GAMES = {"conjecturer_prover": 60}  # where random play seldom shows all that th
 def test_every_game_of_the_house_keeps_the_contract(name):
     """O-03: equal seeds give equal games, other seeds others if there is chance. O-04: nothing survives a reset."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # each declares what a seat may know
+        warnings.simplefilter("error")
         check_game(lambda: make(name), games=GAMES.get(name, 8))
 
 
@@ -126,6 +126,18 @@ def test_a_game_that_does_not_say_what_is_hidden_is_told_to():
 
     with pytest.warns(UserWarning, match="define knows"):
         testing.check_views(Silent, games=3)
+
+
+def test_a_size_that_loses_what_a_seat_knows_fails_every_test_of_this_house():
+    """By a filter in pyproject.toml: of three seats this one is silent, and `check_game` alone would let it pass."""
+
+    class SilentOfThree(KuhnPoker):
+        def knows(self, seat):
+            return super().knows(seat) if self.count == 2 else None
+
+    testing.check_views(SilentOfThree, games=4)
+    with pytest.raises(UserWarning, match="define knows"):
+        testing.check_views(lambda: SilentOfThree(3), games=4)
 
 
 def test_a_claim_of_perfect_information_is_checked():
