@@ -16,6 +16,7 @@ from omegaconf import MISSING
 from arena import foreign
 from arena.config import nearest
 from arena.game import Game
+from arena.parameters import check
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def make(name: str, **params: Any) -> Game:
 
 def _own(name: str, params: dict[str, Any]) -> Game:
     cls = find(name)
-    _check(name, cls, params)
+    check(f"game {name!r}", cls, params)
     try:
         game = cls(**params)
     except (TypeError, ValueError) as error:
@@ -110,19 +111,7 @@ def read(label: str) -> tuple[str, dict[str, Any]]:
             break
         if rest[at:] == ")":
             return name, params
-        if not rest.startswith(", ", at):
+        if not (comma := re.compile(r",\s*").match(rest, at)):
             break
-        at += 2
+        at = comma.end()
     return label, {}
-
-
-def _check(name: str, cls: type[Game], params: Mapping[str, Any]) -> None:
-    """Raise ValueError with the nearest match for the first of `params` that the constructor doesn't have."""
-    takes = signature(cls).parameters
-    if any(taken.kind is Parameter.VAR_KEYWORD for taken in takes.values()):
-        return
-    for param in params:
-        if param not in takes:
-            near = nearest(param, list(takes))
-            hint = f"did you mean {near!r}?" if near else f"it takes {', '.join(takes) or 'none'}"
-            raise ValueError(f"game {name!r} has no parameter {param!r}: {hint}")

@@ -23,7 +23,7 @@ from arena.game import Game
 from arena.pov import pov
 from arena.transcript import difference, play_on, say, state, transcript
 from arena.twins import Speak, so_far, twins
-from arena.voice import recorded
+from arena.voice import SLIPS, recorded
 
 Make = Callable[[], Game]
 
@@ -338,7 +338,7 @@ def _check_records(make: Make, seed: int, speak: Speak) -> None:
     """Thoughts and illegal moves of one seat change nothing in what the others hear, nor in their record."""
     seats = make().possible_agents
     one, others = seats[seed % len(seats)], [seat for seat in seats if seat != seats[seed % len(seats)]]
-    records = {style: recorded(make(), seed, speak, one, style) for style in ("", "thinks", "stumbles")}
+    records = {style: recorded(make(), seed, speak, one, style) for style in ("", "thinks", *SLIPS)}
     for style, episode in records.items():
         _claim(episode.ending != "infra", f"a game broke off: {episode.reason}")
         for seat in others:

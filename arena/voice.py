@@ -13,12 +13,13 @@ from arena.twins import Speak
 from arena.types import Episode
 from roles import Role
 
+SLIPS = {"stumbles": "", "stumbles at length": "ZEBRA" * 2000}  # 10,000 characters: what is hidden is their number too
 WHOLE = Role(name="voice", action=r"(?s)\A(.*)\Z", say="{move}")  # a reply is a move, but for its thoughts
 
 
 @dataclass
 class Voice:
-    """Says what `speak` says at one seat; it also `thinks` at length, or `stumbles` once, if its style is that."""
+    """Says what `speak` says at one seat; it also `thinks` at length, or stumbles as often as it may, by its style."""
 
     game: Game
     seat: str
@@ -26,14 +27,16 @@ class Voice:
     seed: int
     style: str = ""
     said: int = 0
+    slips: int = 0
     name: str = "voice"
     role: Role = field(default_factory=lambda: WHOLE)
 
     async def act(self, context: Context) -> str:
         text = self.speak(self.game, self.seat, random.Random(f"{self.seed} {self.seat} {self.said}"))
-        if self.style == "stumbles" and self.game.info.max_illegal and self._refused("") and not self._refused(text):
-            self.style = ""
-            return ""
+        slip = SLIPS.get(self.style) if self.slips < self.game.info.max_illegal else None
+        if slip is not None and self._refused(slip) and not self._refused(text):
+            self.slips += 1
+            return slip
         self.said += 1
         return f"<think>{'ZEBRA ' * self.said * 7}</think>{text}" if self.style == "thinks" else text
 

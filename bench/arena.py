@@ -18,6 +18,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -112,6 +113,7 @@ def openspiel(name: str) -> Play:
     return games
 
 
+SMALL = ("nim", "rock_paper_scissors", "dec_tiger", "liars_dice")  # ours alone: a stage of several, a team, chance
 CONTENDERS: dict[tuple[str, str], Callable[[], Play]] = {
     ("kuhn_poker", "scrimmage, whole arena"): lambda: ours("kuhn_poker"),
     ("kuhn_poker", "scrimmage, rules only"): lambda: rules_only("kuhn_poker"),
@@ -121,6 +123,8 @@ CONTENDERS: dict[tuple[str, str], Callable[[], Play]] = {
     ("tic_tac_toe", "PettingZoo, env()"): lambda: pettingzoo(True),
     ("tic_tac_toe", "PettingZoo, raw_env()"): lambda: pettingzoo(False),
     ("tic_tac_toe", "OpenSpiel with strings"): lambda: openspiel("tic_tac_toe"),
+    **{(name, "scrimmage, whole arena"): partial(ours, name) for name in SMALL},
+    **{(name, "scrimmage, rules only"): partial(rules_only, name) for name in SMALL},
 }
 
 
@@ -153,10 +157,10 @@ def main() -> int:
     asked = parser.parse_args()
     surroundings = machine.surroundings() | {"versions": machine.versions(*PACKAGES)}
     report = {"machine": surroundings, "seconds": asked.seconds, "target": TARGET, "results": measure(asked.seconds)}
-    print(f"{'game':12} {'contender':24} {'moves/s':>9} {'moves/CPU s':>12}")
+    print(f"{'game':20} {'contender':24} {'moves/s':>9} {'moves/CPU s':>12}")
     for row in report["results"]:  # type: ignore[attr-defined]
         rates = [f"{row[name]:,}" if row[name] else "-" for name in ("moves_per_second", "moves_per_cpu_second")]
-        print(f"{row['game']:12} {row['contender']:24} {rates[0]:>9} {rates[1]:>12}  {row.get('missing', '')}")
+        print(f"{row['game']:20} {row['contender']:24} {rates[0]:>9} {rates[1]:>12}  {row.get('missing', '')}")
     print("machine", json.dumps(report["machine"]))
     slow = [
         row["game"]

@@ -12,6 +12,7 @@ from games._matrix import Table
 from games._speech import spoken
 from games.matrix_game import MatrixGame
 
+TALK = 1000  # characters that a seat may be allowed
 TRUST, GUARD = 0, 1  # the first move of a table is to work together
 SEATS = "player_0", "player_1"
 
@@ -24,8 +25,8 @@ class CheapTalk(MatrixGame):
 
     def __init__(self, table: Table, rounds: int, talk: int):
         longest = max(len(announced(move)) for move in table.moves[0])
-        if talk and talk < longest:
-            raise ValueError(f"talk is {talk}: use at least {longest} characters, or 0 for silence")
+        if talk and not longest <= talk <= TALK:
+            raise ValueError(f"talk is {talk}: use {longest} to {TALK} characters, or 0 for silence")
         self.talk = talk
         self.use(table, rounds)
         self.read_facts(stages=2 if talk else 1)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from arena.config import nearest
 from arena.game import Game, GameInfo, Seats
 from arena.types import Task, Verdict
+from games._bounds import SEATS, counted
 from games.verify.jail import NotRun
 
 PROPOSER = "proposer_0"
@@ -32,8 +33,7 @@ class Proposing(Game):
 
     def seats(self, solvers: int) -> None:
         """Take the number of solvers; raises ValueError in one line."""
-        if solvers < 1:
-            raise ValueError(f"solvers is {solvers}: use at least 1")
+        counted("solvers", solvers, SEATS)
         self.roles = {"proposer": 1, "solver": solvers}
         self.solvers = tuple(f"solver_{i}" for i in range(solvers))
         # One right solver; a right answer (arXiv:2505.03335, equations 4 to 6).

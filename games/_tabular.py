@@ -12,6 +12,7 @@ import numpy as np
 from arena.dec_pomdp import DecPomdp, Plan, best, centralised, uniform
 from arena.game import Game, GameInfo, Seats
 from arena.types import Task
+from games._bounds import HORIZON, counted
 
 NODES = 2000  # that a search for the best team may open: about a second
 
@@ -26,9 +27,7 @@ class TabularGame(Game):
 
     def lay(self, model: DecPomdp, horizon: int) -> None:
         """Play `horizon` steps of `model`; roles and facts follow from it."""
-        if horizon < 1:
-            raise ValueError(f"horizon is {horizon}: use at least 1")
-        self.model, self.horizon = model, horizon
+        self.model, self.horizon = model, counted("horizon", horizon, HORIZON)
         self.roles = {"agent": model.agents}
         par = self.optima.get(horizon)
         if par is None and not self.optima and self.plan:

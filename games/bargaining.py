@@ -11,6 +11,7 @@ from typing import Any
 
 from arena.game import Bot, Game, GameInfo, IllegalMove, Seats
 from arena.types import Task
+from games._bounds import ROUNDS, counted
 
 Items = tuple[int, ...]  # of each kind: how many, or what one is worth
 KINDS = ("book", "hat", "ball")
@@ -52,9 +53,7 @@ class Bargaining(Game):
     known: Mapping[str, float] = {"welfare": 15.529729, "nash_welfare": 15.474846}
 
     def __init__(self, limit: int = 6):
-        if limit < 1:
-            raise ValueError(f"limit is {limit}: use at least 1 offer")
-        self.limit = limit
+        self.limit = counted("limit", limit, ROUNDS)
         self.info = GameInfo(chance=True, max_stages=limit + 1)
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:

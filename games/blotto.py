@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import combinations, pairwise
+from math import comb
 
+import numpy as np
+
+from games._bounds import counted
 from games._matrix import Table, table
 from games.matrix_game import MatrixGame
+
+WAYS = 500  # to send an army: each is a move
 
 
 class Blotto(MatrixGame):
@@ -18,9 +25,10 @@ class Blotto(MatrixGame):
     shown = False  # the rule is shorter than the table
 
     def __init__(self, soldiers: int = 5, fields: int = 3):
-        if soldiers < 1 or fields < 2:
-            raise ValueError(f"{soldiers} soldiers on {fields} fields: use at least 1 on at least 2")
-        self.soldiers, self.fields = soldiers, fields
+        self.soldiers = counted("soldiers", soldiers, WAYS)
+        self.fields = counted("fields", fields, WAYS, least=2)
+        if (ways := comb(soldiers + fields - 1, soldiers)) > WAYS:
+            raise ValueError(f"{soldiers} soldiers on {fields} fields can be sent in {ways} ways: use at most {WAYS}")
         self.use(battlefield(soldiers, fields), rounds=1)
         self.read_facts()
 
@@ -31,18 +39,13 @@ class Blotto(MatrixGame):
 @cache
 def battlefield(soldiers: int, fields: int) -> Table:
     """The table of all ways to spread the soldiers, named like "3 1 1"."""
-    spreads = list(allocations(soldiers, fields))
-    if len(spreads) > 500:
-        raise ValueError(f"{soldiers} soldiers on {fields} fields can be sent in {len(spreads)} ways: use at most 500")
-    won = [[sum((a > b) - (a < b) for a, b in zip(one, two, strict=True)) for two in spreads] for one in spreads]
-    return table([" ".join(map(str, spread)) for spread in spreads], [[[win, -win] for win in row] for row in won])
+    spreads = np.array(list(allocations(soldiers, fields)))
+    won = np.array([np.sign(one - spreads).sum(1) for one in spreads])
+    return table([" ".join(map(str, spread)) for spread in spreads.tolist()], np.stack([won, -won], -1))
 
 
 def allocations(soldiers: int, fields: int) -> Iterator[tuple[int, ...]]:
-    """Every way to spread all soldiers, the first field fullest first."""
-    if fields == 1:
-        yield (soldiers,)
-        return
-    for here in range(soldiers, -1, -1):
-        for rest in allocations(soldiers - here, fields - 1):
-            yield (here, *rest)
+    """Every way to spread all soldiers, the first field fullest first: where the borders may stand in a row of them."""
+    row = soldiers + fields - 1
+    for borders in reversed(list(combinations(range(row), fields - 1))):
+        yield tuple(right - left - 1 for left, right in pairwise((-1, *borders, row)))

@@ -11,10 +11,13 @@ from typing import Any
 from arena.config import nearest
 from arena.game import Game, GameInfo, Seats
 from arena.types import Task
+from games._bounds import SEATS, counted
 from games.verify import cases, jail, program
 from games.verify.mutants import mutants
 from games.verify.specs import SPECS
 
+TESTS = 100  # of a kind: each is run in the jail
+HUMAN_EVAL = 164  # problems that there are
 POOL = 40  # inputs that tell a mutant from the reference
 
 
@@ -43,12 +46,11 @@ class CoderTester(Game):
         specs: Sequence[str] = (),
         human_eval: int = 0,
     ):
-        counts = {"coders": coders, "testers": testers, "truth": truth, "wrong": wrong, "most": most}
-        for name, number in counts.items():
-            if number < 1:
-                raise ValueError(f"{name} is {number}: use at least 1")
-        if human_eval < 0:
-            raise ValueError(f"human_eval is {human_eval}: use a number of problems, or 0 for none")
+        for role, number in (("coders", coders), ("testers", testers)):
+            counted(role, number, SEATS)
+        for name, number in (("truth", truth), ("wrong", wrong), ("most", most)):
+            counted(name, number, TESTS)
+        counted("human_eval", human_eval, HUMAN_EVAL, least=0)
         for name in specs:
             if name not in SPECS:
                 near = nearest(str(name), list(SPECS))

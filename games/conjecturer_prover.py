@@ -11,6 +11,7 @@ from arena.clusters import canonical
 from arena.config import one_of
 from arena.game import Game, GameInfo, IllegalMove, Seats
 from arena.types import Task
+from games._bounds import SEATS, counted
 from games.proofs import Checked, equations, logic
 from games.proofs.mini import Mini, replay
 from games.proofs.terms import bare, show, sort_of
@@ -48,8 +49,7 @@ class ConjecturerProver(Game):
     ):
         one_of("theory", theory, tuple(THEORIES))
         one_of("pay", pay, ("frontier", "learnability"))
-        if provers < 1:
-            raise ValueError(f"provers is {provers}: use at least 1")
+        counted("provers", provers, SEATS)
         if not 2 <= lemmas <= len(THEORIES[theory]):
             raise ValueError(f"lemmas is {lemmas}: {theory} has 2 to {len(THEORIES[theory])} to begin with")
         if pay == "frontier" and not 1 / provers <= band <= 1:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from arena.game import Game, GameInfo, IllegalMove, Seats
 from arena.types import Task
+from games._bounds import ROUNDS, counted
 from games._speech import quotable, spoken
 from games._topology import hearers
 from games.verify.facts import ANSWERS
@@ -62,8 +63,7 @@ class Debate(Game):
     ):
         if not 2 <= debaters <= 4:
             raise ValueError(f"debaters is {debaters}: use 2 to 4")
-        if rounds < 1:
-            raise ValueError(f"rounds is {rounds}: use at least 1")
+        counted("rounds", rounds, ROUNDS)
         for name, value, allowed in (("order", order, ORDERS), ("pay", pay, PAYS)):
             if value not in allowed:
                 raise ValueError(f"{name} is {value!r}: use {' or '.join(allowed)}")

@@ -14,6 +14,7 @@ from arena.config import nearest
 from arena.game import Game, GameInfo, IllegalMove, Seats
 from arena.make import find, make
 from arena.types import Task
+from games._bounds import SEATS, counted
 
 DESIGNER = "designer_0"
 LISTED = 500  # designs that are listed as legal moves; more can't be
@@ -28,9 +29,8 @@ class EnvironmentDesigner(Game):
     """
 
     def __init__(self, game: str = "nim", tables: int = 4):
-        if tables < 1:
-            raise ValueError(f"tables is {tables}: use at least 1")
         rules = make(game)
+        counted("tables", tables, SEATS // max(rules.roles.values()))
         self.designs: Mapping[str, Sequence[Any]] = dict(find(game).designs)
         if not self.designs:
             raise ValueError(f"game {game!r} declares no designs: give it a mapping from parameters to their values")

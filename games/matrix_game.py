@@ -9,6 +9,7 @@ from typing import Any
 
 from arena.game import Game, GameInfo, Seats
 from arena.types import Task
+from games._bounds import ROUNDS, counted
 from games._matrix import Table, table
 
 ORDER = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -62,9 +63,7 @@ class MatrixGame(Game):
         self.read_facts()
 
     def use(self, table: Table, rounds: int) -> None:
-        if rounds < 1:
-            raise ValueError(f"rounds is {rounds}: use at least 1")
-        self.table, self.rounds = table, rounds
+        self.table, self.rounds = table, counted("rounds", rounds, ROUNDS)
         self.briefs = tuple(self.brief(i) for i in range(len(table.moves)))
 
     def read_facts(self, stages: int = 1) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from arena.game import Bot, Game, GameInfo, IllegalMove, Seats
 from arena.types import Task
+from games._bounds import ROUNDS, counted
 from games._speech import spoken
 
 BUYER, SELLER = SEATS = "buyer_0", "seller_0"
@@ -64,8 +65,7 @@ class NegotiationRoles(Game):
     bots = {"firm": conceding(0.5), "soft": conceding(0.1)}
 
     def __init__(self, limit: int = 6, talk: int = 80, utterance: float = 0.0):
-        if limit < 1:
-            raise ValueError(f"limit is {limit}: use at least 1 offer")
+        counted("limit", limit, ROUNDS)
         if not 20 <= talk <= 1000:
             raise ValueError(f"talk is {talk} characters: use 20 to 1000")
         if utterance < 0:

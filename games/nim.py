@@ -16,6 +16,7 @@ from arena.game import Game, GameInfo, Seats
 from arena.types import Task
 
 FIRST, SECOND = "first_0", "second_0"
+OBJECTS = 1000  # every number of them that may be taken is a move, and is told
 
 
 class Nim(Game):
@@ -26,23 +27,21 @@ class Nim(Game):
 
     roles: Mapping[str, int] = {"first": 1, "second": 1}
     info = GameInfo(zero_sum=True, perfect_information=True)
-    # Bouton 1901: the first seat wins iff the xor of the heaps isn't 0 (1 ^ 2 ^ 3 = 0, 3 ^ 4 ^ 5 = 2), misere alike
-    # unless no heap is above 1. With a limit the same holds of the heaps modulo most + 1 (Bouton 1901, Berlekamp,
-    # Conway and Guy 1982, ch. 4 and 13).
     designs: Mapping[str, Any] = {
         "heaps": tuple((a, b) for a in range(1, 6) for b in range(a, 6)),
         "misere": (False, True),
     }
-    known: Mapping[str, float] = {"value_3_4_5": 1.0, "value_1_2_3": -1.0}
 
     def __init__(self, heaps: Iterable[int] = (3, 4, 5), misere: bool = False, most: int = 0):
         self.heaps = tuple(heaps)
         self.misere, self.most = misere, most
         if len(self.heaps) > len(ascii_uppercase) or min(self.heaps, default=0) < 0 or not any(self.heaps):
             raise ValueError(f"heaps are {self.heaps}: use 1 to {len(ascii_uppercase)} heaps, one of them at least 1")
-
-        if most < 0:
-            raise ValueError(f"most is {most}: use at least 1, or 0 for no limit")
+        if sum(self.heaps) > OBJECTS:
+            raise ValueError(f"heaps are {self.heaps}: use at most {OBJECTS} objects in all")
+        if not 0 <= most <= OBJECTS:
+            raise ValueError(f"most is {most}: use 1 to {OBJECTS}, or 0 for no limit")
+        self.known = {"value": -1.0 if lost(self.heaps, misere, most) else 1.0}
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:
         self.left = self.heaps
@@ -93,7 +92,11 @@ def after(heaps: tuple[int, ...], move: str) -> tuple[int, ...]:
 
 
 def lost(heaps: tuple[int, ...], misere: bool = False, most: int = 0) -> bool:
-    """Whether whoever moves next loses against perfect play (Bouton 1901)."""
+    """Whether whoever moves next loses against perfect play.
+
+    Bouton 1901: it does iff the xor of the heaps is 0 (1 ^ 2 ^ 3 is, 3 ^ 4 ^ 5 isn't), misere alike unless no heap is
+    above 1. With a limit the same holds of the heaps modulo most + 1 (Berlekamp, Conway and Guy 1982, ch. 4 and 13).
+    """
     if most:
         heaps = tuple(heap % (most + 1) for heap in heaps)
     total = reduce(xor, heaps)

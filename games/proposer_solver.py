@@ -13,16 +13,19 @@ from arena.agent import Agent
 from arena.context import Context
 from arena.game import Game, GameInfo, IllegalMove, Seats
 from arena.types import Task
+from games._bounds import HELD_OUT, SEATS, counted
 
 Pair = tuple[int, int]
 PROPOSER = "proposer_0"
+HIGHEST = 999  # operand: all sums that continue a digit are listed
 SUM = re.compile(r"([1-9][0-9]*) \+ ([1-9][0-9]*)")  # [0-9] and not \d: other scripts have digits too
 
 
 def held_out(count: int = 200, seed: int = 7, low: int = 10, high: int = 99) -> tuple[Pair, ...]:
     """`count` sums to measure with, no two of them the same up to the order of the operands."""
+    counted("held_out", count, HELD_OUT, least=0)
     size = high - low + 1
-    if not 0 <= count <= size * (size + 1) // 2:
+    if count > size * (size + 1) // 2:
         raise ValueError(f"held_out count is {count}: {low}..{high} has {size * (size + 1) // 2} different sums")
     rng, chosen = random.Random(seed), dict[Pair, None]()
     while len(chosen) < count:
@@ -64,10 +67,11 @@ class ProposerSolver(Game):
     known: Mapping[str, float] = {"proposer_max": 1.0, "solver_max": 1.0}
 
     def __init__(self, solvers: int = 8, low: int = 10, high: int = 99, held_out: int | Iterable[Iterable[int]] = 0):
-        if not 10 <= low <= high:
-            raise ValueError(f"operands are {low}..{high}: use 10 <= low <= high, so that a digit can be continued")
-        if solvers < 1:
-            raise ValueError(f"solvers is {solvers}: use at least 1")
+        if not 10 <= low <= high <= HIGHEST:
+            raise ValueError(
+                f"operands are {low}..{high}: use 10 <= low <= high <= {HIGHEST}, so that a digit can be continued"
+            )
+        counted("solvers", solvers, SEATS)
         self.roles = {"proposer": 1, "solver": solvers}
         self.solvers = tuple(f"solver_{i}" for i in range(solvers))
         self.low, self.high = low, high

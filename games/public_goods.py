@@ -8,6 +8,7 @@ from typing import Any
 
 from arena.game import Game, GameInfo, Seats
 from arena.types import Task
+from games._bounds import ROUNDS, counted
 
 
 def always_cooperate(game: PublicGoods, seat: str) -> Mapping[str, float]:
@@ -40,8 +41,8 @@ class PublicGoods(Game):
     def __init__(self, seats: int = 3, rounds: int = 3, coins: int = 4, factor: float = 2.0):
         if not 2 <= seats <= 6:
             raise ValueError(f"seats is {seats}: use 2 to 6")
-        if rounds < 1 or not 1 <= coins <= 100:
-            raise ValueError(f"{rounds} rounds of {coins} coins: use at least 1 round, and 1 to 100 coins")
+        counted("rounds", rounds, ROUNDS)
+        counted("coins", coins, 100)
         if not 1 < factor < seats:
             raise ValueError(f"factor is {factor}: use more than 1 and less than the {seats} seats")
         self.roles = {"member": seats}

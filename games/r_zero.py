@@ -11,6 +11,7 @@ from arena.clusters import shares
 from arena.config import within
 from arena.game import Game, GameInfo, Seats
 from arena.types import Task
+from games._bounds import SEATS, counted
 from games.verify.arithmetic import WHOLE
 from games.verify.expression import NoExpression, compute
 
@@ -45,9 +46,8 @@ class RZero(Game):
         weigh: bool = False,
         similar: float = 0.8,
     ):
-        for name, count in (("challengers", challengers), ("solvers", solvers)):
-            if count < 1:
-                raise ValueError(f"{name} is {count}: use at least 1")
+        counted("challengers", challengers, SEATS)
+        counted("solvers", solvers, SEATS // challengers)
         within("low", low, 0, 1)
         within("high", high, low, 1)
         within("similar", similar, 0, 1, above=True)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from arena.game import Game, GameInfo, IllegalMove, Seats
 from arena.types import Task
+from games._bounds import ROUNDS, counted
 from games._speech import folded, forms, says, spoken
 from games._words import WORDS
 
@@ -31,8 +32,7 @@ class Taboo(Game):
     roles: Mapping[str, int] = {"attacker": 1, "defender": 1}
 
     def __init__(self, turns: int = 4, talk: int = 120):
-        if turns < 1:
-            raise ValueError(f"turns is {turns}: use at least 1")
+        counted("turns", turns, ROUNDS)
         if not 20 <= talk <= 1000:
             raise ValueError(f"talk is {talk} characters: use 20 to 1000")
         self.turns, self.talk = turns, talk

@@ -8,6 +8,7 @@ from typing import Any
 
 from arena.game import GameInfo, Seats
 from arena.types import Task
+from games._bounds import ROUNDS, counted
 from games._solving import Claim, Solving
 from games._solving import accuracy as accuracy
 from games._speech import spoken
@@ -29,8 +30,7 @@ class ThinkAct(Solving):
 
     def __init__(self, kind: str = "arithmetic", level: int = 2, held_out: int = 0, talk: int = 160, rounds: int = 1):
         self.sets(kind, level, held_out, talk)
-        if rounds < 1:
-            raise ValueError(f"rounds is {rounds}: use at least 1")
+        counted("rounds", rounds, ROUNDS)
         self.rounds = rounds
         self.info = GameInfo(cooperative=True, chance=True, par=1.0, max_stages=2 * rounds)
         self.known = {"optimum": 1.0}

@@ -22,6 +22,8 @@ from arena.make import make
 from arena.search import SearchAgent
 from roles import load
 
+GOOFSPIEL = "openspiel:goofspiel(num_cards=4,imp_info=true,points_order=descending)"
+
 
 def measured(label, agent, deals=4, **more):
     """The row of one agent in every role of a game."""
@@ -42,16 +44,31 @@ def measured(label, agent, deals=4, **more):
         ("kuhn_poker", 11 / 12, 12),
         ("kuhn_poker(seats=3)", 2.0625, 48),
         pytest.param("leduc_poker", 4.747222, 936, marks=pytest.mark.slow),
-        ("liars_dice(sides=3)", None, 192),
+        ("liars_dice(sides=3)", 10 / 9, 192),
+        ("liars_dice(sides=4)", 1.310119, 1024),
+        (GOOFSPIEL, 17 / 12, 162),
         ("rock_paper_scissors", 0.0, 2),
     ],
 )
 def test_uniform_play_has_its_known_nash_conv_through_the_whole_path(label, gain, sets):
+    if label.startswith("openspiel:"):
+        pytest.importorskip("pyspiel")
     row = measured(label, RandomAgent(), deals=2)
     assert row["information_sets"] == sets
     assert (row["illegal_games"], row["illegal_mass"]) == pytest.approx((0, 0), abs=1e-12)
-    if gain is not None:
-        assert row["nash_conv"] == pytest.approx(gain, abs=1e-6)
+    assert row["nash_conv"] == pytest.approx(gain, abs=1e-6)
+
+
+def test_the_figures_of_goofspiel_are_those_of_openspiel():
+    """Bids are made at once and only who won each prize is told: uniform play through OpenSpiel's own evaluation."""
+    pyspiel = pytest.importorskip("pyspiel")
+    from open_spiel.python import policy
+    from open_spiel.python.algorithms import exploitability
+
+    theirs = pyspiel.convert_to_turn_based(pyspiel.load_game(GOOFSPIEL.removeprefix("openspiel:")))
+    uniform = policy.TabularPolicy(theirs)
+    assert len(uniform.states) == 162
+    assert exploitability.nash_conv(theirs, uniform) == pytest.approx(17 / 12)
 
 
 def test_perfect_play_can_not_be_exploited_and_wins_what_the_game_is_worth():

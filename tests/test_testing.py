@@ -3,6 +3,7 @@
 import random
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from games.dec_tiger import DecTiger
 from games.kuhn_poker import FIRST, SECOND, KuhnPoker
 from games.nim import Nim
 from games.proposer_solver import ProposerSolver
+from games.public_goods import PublicGoods
 from games.rock_paper_scissors import RockPaperScissors
 from games.tic_tac_toe import TicTacToe
 
@@ -27,7 +29,7 @@ GAMES = {"conjecturer_prover": 60}  # where random play seldom shows all that th
 def test_every_game_of_the_house_keeps_the_contract(name):
     """O-03: equal seeds give equal games, other seeds others if there is chance. O-04: nothing survives a reset."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # each declares what a seat may know
+        warnings.simplefilter("error")
         check_game(lambda: make(name), games=GAMES.get(name, 8))
 
 
@@ -124,6 +126,18 @@ def test_a_game_that_does_not_say_what_is_hidden_is_told_to():
 
     with pytest.warns(UserWarning, match="define knows"):
         testing.check_views(Silent, games=3)
+
+
+def test_a_size_that_loses_what_a_seat_knows_fails_every_test_of_this_house():
+    """By a filter in pyproject.toml: of three seats this one is silent, and `check_game` alone would let it pass."""
+
+    class SilentOfThree(KuhnPoker):
+        def knows(self, seat):
+            return super().knows(seat) if self.count == 2 else None
+
+    testing.check_views(SilentOfThree, games=4)
+    with pytest.raises(UserWarning, match="define knows"):
+        testing.check_views(lambda: SilentOfThree(3), games=4)
 
 
 def test_a_claim_of_perfect_information_is_checked():
@@ -425,9 +439,39 @@ class CountsTries(Nim):
         return super().play(moves)
 
 
-def test_an_illegal_move_that_shows_later_is_found():
+class TellsTheLongest(PublicGoods):
+    """Tells all, once a stage is complete, how long the longest illegal reply was."""
+
+    def start(self, rng, task):
+        self.longest = 0
+        return super().start(rng, task)
+
+    def parse(self, seat, text):
+        try:
+            return super().parse(seat, text)
+        except IllegalMove:
+            self.longest = max(self.longest, len(text))
+            raise
+
+    def play(self, moves):
+        self.tell(f"Longest: {self.longest}.")
+        return super().play(moves)
+
+
+class TellsOfASecondSlip(CountsTries):
+    """Says nothing of one illegal move, but of two."""
+
+    info = replace(Nim.info, max_illegal=2)
+
+    def tell(self, text, *seats):
+        if not text.startswith("Tries") or self._illegal["first_0"] > 1:
+            super().tell(text.partition(": ")[0] if text.startswith("Tries") else text, *seats)
+
+
+@pytest.mark.parametrize("leaky", [CountsTries, TellsTheLongest, TellsOfASecondSlip])
+def test_an_illegal_move_that_shows_later_is_found(leaky):
     with pytest.raises(AssertionError, match=r"sees that .* stumbles"):
-        testing.check_views(CountsTries, games=4)
+        testing.check_views(leaky, games=4)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from arena.config import nearest
 from arena.types import Task, Verdict
+from games._bounds import HELD_OUT, counted
 from games.verify.arithmetic import ARITHMETIC
 from games.verify.countdown import COUNTDOWN
 from games.verify.facts import FACTS
@@ -39,8 +40,7 @@ class Problems:
             )
         if not 1 <= level <= LEVELS:
             raise ValueError(f"level is {level}: use 1 to {LEVELS}")
-        if held_out < 0:
-            raise ValueError(f"held_out is {held_out}: use 0 or more problems")
+        counted("held_out", held_out, HELD_OUT, least=0)
         self.kind, self.level = kind, level
         rng, self._kept = random.Random(seed), dict[str, Task]()
         for _ in range(held_out):

@@ -68,6 +68,12 @@ def test_a_proposer_earns_1_minus_p_and_nothing_where_all_or_none_are_right(answ
     assert game.notes["p"] == game.notes["p_deduction"] == sum(x == 1 for x in earned[1:]) / len(answers)
 
 
+def test_the_most_that_can_be_earned_is_what_is_known():
+    games = [played("deduction", f"{TRIPLE}\nf(5)", *["16"] * n, *["15"] * (4 - n)) for n in range(5)]
+    assert max(paid(game)[0] for game in games) == games[0].known["proposer_max"] == 0.75
+    assert max(max(paid(game)[1:]) for game in games) == games[0].known["solver_max"]
+
+
 @pytest.mark.parametrize(
     ("proposal", "gate", "cost"),
     [
@@ -399,7 +405,7 @@ def test_the_contract_holds_for_each_kind(kind):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"solvers": 0}, "use at least 1"),
+        ({"solvers": 0}, "use 1 to 1000"),
         ({"kinds": ["deducton"]}, "did you mean 'deduction'"),
         ({"kinds": []}, "give a list"),
         ({"kinds": "deduction"}, "give a list"),

@@ -237,5 +237,5 @@ def test_words_and_the_rest():
     assert words((2, 1, 0)) == "2 books 1 hat"
     assert words((0, 0, 0)) == "nothing"
     assert left(POOL, (2, 0, 1)) == (0, 1, 2)
-    with pytest.raises(ValueError, match="limit is 0: use at least 1 offer"):
+    with pytest.raises(ValueError, match="limit is 0: use 1 to 1000"):
         Bargaining(0)

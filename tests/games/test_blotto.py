@@ -5,7 +5,7 @@ import pytest
 from arena import solve
 from arena.make import make
 from arena.testing import check_game
-from games.blotto import Blotto
+from games.blotto import Blotto, allocations
 
 
 def fight(one, two, **params):
@@ -67,7 +67,14 @@ def test_the_oracle_can_not_be_beaten_and_the_value_is_zero():
 
 
 def test_armies_that_are_none_or_too_many_are_refused():
-    with pytest.raises(ValueError, match="0 soldiers on 3 fields"):
+    with pytest.raises(ValueError, match="soldiers is 0: use 1 to 500"):
         Blotto(soldiers=0)
     with pytest.raises(ValueError, match="in 715 ways: use at most 500"):
         Blotto(soldiers=9, fields=5)
+
+
+def test_the_widest_table_is_ready_at_once_and_one_wider_is_refused_unlisted():
+    assert len(Blotto(soldiers=30, fields=3).legal("player_0")) == 31 * 32 / 2 == 496
+    assert list(allocations(2, 3)) == [(2, 0, 0), (1, 1, 0), (1, 0, 1), (0, 2, 0), (0, 1, 1), (0, 0, 2)]
+    with pytest.raises(ValueError, match=r"200 soldiers on 9 fields can be sent in .* ways: use at most 500"):
+        Blotto(soldiers=200, fields=9)

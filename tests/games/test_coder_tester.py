@@ -128,6 +128,11 @@ def test_tests_that_accept_all_wrong_programs_earn_nothing_and_cost_1_where_they
     assert played([RIGHT], ["f([1, 4]) == [1, 4]"]).rewards["tester_0"] == -1.0
 
 
+def test_who_passes_all_and_who_rejects_all_earn_the_most_that_is_known(mutated):
+    game = played([RIGHT], [SOUND])
+    assert game.rewards == {"coder_0": game.known["coder_max"], "tester_0": game.known["tester_max"]}
+
+
 def test_a_coders_own_wrong_program_is_one_to_be_found(mutated):
     """Four wrong programs, where SOUND finds the coder's too, and WEAK doesn't."""
     wrong = "def f(a):\n    return [0 for x in a[1:]]"
@@ -269,9 +274,9 @@ def test_what_is_listed_holds_one_right_answer_among_wrong_ones_of_its_length(na
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"coders": 0}, "use at least 1"),
-        ({"wrong": 0}, "use at least 1"),
-        ({"human_eval": -1}, "number of problems"),
+        ({"coders": 0}, "use 1 to 1000"),
+        ({"wrong": 0}, "use 1 to 100"),
+        ({"human_eval": -1}, "use 0 to 164"),
         ({"specs": ["gap"]}, "did you mean 'gaps'"),
     ],
 )

@@ -58,6 +58,14 @@ def test_a_conjecture_is_paid_by_how_many_prove_it(right, frontier, learnability
         assert episode.ending == "over"
 
 
+@pytest.mark.parametrize("pay", ["frontier", "learnability"])
+def test_the_most_that_can_be_earned_is_what_is_known(pay):
+    episodes = [played(COMM, [PROOF] * right + ["simp"] * (4 - right), pay=pay) for right in range(5)]
+    for role in ("conjecturer", "prover"):
+        most = max(episode.returns[f"{role}_0"] for episode in episodes)
+        assert most == ConjecturerProver.known[f"{role}_max"]
+
+
 def test_a_proof_that_never_applies_the_seed_halves_the_pay():
     replies = [PLAIN, "simp", "simp", "simp"]
     episode = played(DIRECT, replies)
@@ -216,7 +224,7 @@ def test_what_is_listed_has_true_and_false_statements_and_proofs_that_hold(theor
     [
         ({"theory": "nats"}, "did you mean 'nat'"),
         ({"pay": "more"}, "frontier, learnability"),
-        ({"provers": 0}, "use at least 1"),
+        ({"provers": 0}, "use 1 to 1000"),
         ({"provers": 2}, "use 0.5 to 1"),
         ({"lemmas": 1}, "2 to 8"),
         ({"lemmas": 9}, "2 to 8"),

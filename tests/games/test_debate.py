@@ -164,6 +164,11 @@ def test_the_judge_is_paid_for_the_truth_and_the_speakers_for_being_believed(ans
     assert game.paid == {(ONE, "verdict"): believed, (TWO, "verdict"): -believed, (JUDGE, "truth"): right}
 
 
+def test_the_most_that_a_judge_can_earn_is_what_is_known():
+    paid = [said("yes", "no", verdict, rounds=1).rewards[JUDGE] for verdict in ("yes", "no")]
+    assert max(paid) == Debate().known["judge_max"]
+
+
 def test_a_side_shares_what_it_wins_and_the_speakers_sum_to_nought():
     game = said("yes", "no", "yes", rounds=1, debaters=3)
     game.step("no")

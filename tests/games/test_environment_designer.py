@@ -35,6 +35,15 @@ def test_half_of_the_tables_won_pays_1():
     assert episode.paid["designer_0"] == {"open": 1.0}
 
 
+def test_the_most_that_a_designer_can_earn_is_what_is_known():
+    lost = {f"first_{i}": arena.ScriptedAgent(["[A1]"]) for i in range(2)}
+    paid = [
+        designed("heaps=1,2", **dict(list(lost.items())[:tables])).paid.get("designer_0", {}).get("open", 0.0)
+        for tables in range(3)
+    ]
+    assert paid == [0.0, EnvironmentDesigner().known["designer_max"], 0.0]
+
+
 @pytest.mark.parametrize(
     ("said", "reason"),
     [

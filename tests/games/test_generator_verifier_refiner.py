@@ -97,6 +97,18 @@ def test_a_vetoed_draft_earns_what_becomes_of_it():
     assert values(played(["14"], ["wrong: no"], ["14"]), "generator") == [1.0]
 
 
+def test_the_most_that_can_be_earned_is_what_is_known():
+    episodes = [
+        played([draft], [verdict], [mend])
+        for draft in ("14", "20")
+        for verdict in ("right", "wrong")
+        for mend in ("14", "20")
+    ]
+    for role in ("generator", "verifier", "refiner"):
+        most = max(value for episode in episodes for value in values(episode, role))
+        assert most == GeneratorVerifierRefiner().known[f"{role}_max"]
+
+
 def test_all_right_all_wrong_and_nobody_readable():
     right = played(["14", "14"], ["right"] * 4, ["?"] * 8)
     assert set(values(right, "generator") + values(right, "verifier")) == {1.0}

@@ -122,7 +122,12 @@ def test_the_bot_scores_what_the_docs_say(seats, mean):
         scores.append(score)
     assert statistics.fmean(scores) == pytest.approx(mean, abs=0.2)  # over three standard errors
     assert min(scores) > 0
-    assert max(scores) == 6
+    assert max(scores) == HanabiMini.known["best"]
+
+
+def test_all_cards_on_the_table_are_the_best_that_is_known():
+    """Six of them, 1 to 3 of two colours, for 1 each: no card fits a colour that is finished."""
+    assert HanabiMini.known["best"] == len(COLOURS) * len(set(RANKS)) * 1.0
 
 
 def test_other_numbers_of_seats_are_refused():

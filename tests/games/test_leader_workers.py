@@ -64,6 +64,15 @@ def test_a_route_asks_those_named_and_costs_for_each():
     assert episode.notes["asked"] == 2
 
 
+@pytest.mark.parametrize("params", [{}, {"routing": True, "cost": 0.25}])
+def test_the_most_that_a_leader_can_earn_is_what_is_known(params):
+    """By a right answer, for which it has to ask one worker at least."""
+    routes = ["[0]", "[0 1]", "[0 1 2]"] if params else [""]
+    right = ["[14]"] * 3
+    most = max(played([*filter(None, [route]), "[14]"], right, **params).returns["leader_0"] for route in routes)
+    assert most == LeaderWorkers(**params).known["leader_max"]
+
+
 @pytest.mark.parametrize("route", ["[2 0]", "[0 0]", "[3]", "[]", "[0, 1]"])
 def test_a_route_that_names_nobody_new_is_refused(route):
     episode = played([route], ["[14]"] * 3, routing=True)

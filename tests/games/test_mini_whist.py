@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 import arena
+from arena import solve
 from arena.match import match_of
 from arena.ratings import Ratings
 from arena.testing import check_game
@@ -74,6 +75,13 @@ def test_nobody_leads_more_often_than_others():
         game.reset(seed=seed)
         leads[game.acting[0]] += 1
     assert all(abs(count - 200) < 60 for count in leads.values())
+
+
+def test_where_the_cards_decide_all_the_value_is_what_is_known():
+    """With two ranks everybody has one card and no choice: over all deals and leads neither side wins more."""
+    tree = solve.tree(MiniWhist(2))
+    assert set(map(len, (known.legal for known in tree.information))) == {1}
+    assert solve.values(tree, solve.uniform(tree)) == pytest.approx(dict.fromkeys(SEATS, MiniWhist.known["value"]))
 
 
 def play(first, second, seed):

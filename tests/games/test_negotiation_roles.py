@@ -58,6 +58,13 @@ def test_where_no_price_suits_both_a_deal_costs_and_leaving_is_efficient():
     assert said("leave").notes["efficiency"] == 0.0
 
 
+def test_who_agrees_exactly_where_that_is_possible_is_as_efficient_as_is_known():
+    most = NegotiationRoles().known["efficiency"]
+    assert said("offer 55", "accept").notes["efficiency"] == most
+    assert said("leave", buyer=50, seller=70).notes["efficiency"] == most
+    assert said("leave").notes["efficiency"] == said("offer 60", "accept", buyer=50, seller=70).notes["efficiency"] == 0
+
+
 def test_the_evaluator_by_hand():
     """Bids 40 and asks 80: middle 60, so 10 of the 20 for each, and 1 - 40/100 for how near they are."""
     assert said().standing(BUYER) == said().standing(SELLER) == 0.0

@@ -24,6 +24,7 @@ def test_bouton_s_rule_is_what_search_finds(misere, most):
     for heaps in product(range(8 if most else 5), repeat=3):
         if any(heaps):
             assert lost(heaps, misere, most) == loses(heaps, misere, most), heaps
+            assert Nim(heaps, misere, most).known == {"value": -1.0 if loses(heaps, misere, most) else 1.0}
 
 
 def test_of_one_heap_multiples_of_the_limit_and_one_are_lost():

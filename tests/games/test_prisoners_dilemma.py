@@ -153,7 +153,7 @@ def test_the_pay_is_that_of_the_common_preset():
 
 
 def test_a_word_must_have_room():
-    with pytest.raises(ValueError, match="talk is 10: use at least 18 characters, or 0"):
+    with pytest.raises(ValueError, match="talk is 10: use 18 to 1000 characters, or 0"):
         PrisonersDilemma(talk=10)
     with pytest.raises(ValueError, match="talk is -1"):
         PrisonersDilemma(talk=-1)

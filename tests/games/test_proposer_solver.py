@@ -45,6 +45,17 @@ def test_a_proposer_earns_most_when_half_are_right(replies, paid):
     assert game.ending == "over"
 
 
+def test_the_most_that_can_be_earned_is_what_is_known():
+    most = {"proposer_0": 0.0, "solver_0": 0.0}
+    for right in range(5):
+        game = posed("4", solvers=4)
+        game.step("7 + 12")
+        for reply in ["59"] * right + ["0"] * (4 - right):
+            game.step(reply)
+        most = {seat: max(best, game.rewards[seat]) for seat, best in most.items()}
+    assert list(most.values()) == [game.known["proposer_max"], game.known["solver_max"]]
+
+
 @pytest.mark.parametrize(
     "reply", ["5⁹", "59", "５９", "59 ", "+59", "059", "59.0", "fifty-nine", "5_9", "٥٩", "59\n", ""]
 )

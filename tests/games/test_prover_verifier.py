@@ -64,6 +64,15 @@ def test_a_verifier_earns_the_truth_a_prover_a_belief_in_what_it_should_argue(pr
     assert ("fooled" in episode.notes) == (prover == SNEAKY)
 
 
+def test_the_most_that_a_verifier_can_earn_is_what_is_known():
+    paid = [
+        played(HELPFUL, claim, verdict)[0][VERIFIER]
+        for claim in ("[yes]", "[no]")
+        for verdict in ("[right]", "[wrong]")
+    ]
+    assert max(paid) == ProverVerifier.known["verifier_max"]
+
+
 def test_without_a_verdict_the_prover_is_not_scored():
     """A malformed verdict is never an approval, nor a 0 for who was judged: None, and the fine is the judge's."""
     for verdict in ("right", "[right] or [wrong]", "[approve]", ""):

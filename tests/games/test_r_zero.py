@@ -58,6 +58,18 @@ def test_challenges_that_are_alike_share_the_blame():
     assert {name for _, name in game.paid} == {"uncertain", "repeated", "agrees"}
 
 
+@pytest.mark.parametrize("weigh", [False, True])
+def test_the_most_that_can_be_earned_is_what_is_known(weigh):
+    """Two challenges that aren't alike, and every share of solvers that agree on 43 and on 90."""
+    most = {"challenger": -1.0, "solver": -1.0}
+    for alike in range(1, 11):
+        labels = [["43", "90"][at] if i < alike else str(i) for at in range(2) for i in range(10)]
+        game = played(["17 + 26", "9 * (5 + 5)"], labels, solvers=10, weigh=weigh)
+        most = {role: max(best, *sums(game, role)) for role, best in most.items()}
+    assert most == pytest.approx({role: game.known[f"{role}_max"] for role in most})
+    assert most["solver"] == (0.8 if weigh else 1.0)
+
+
 def test_a_wrong_majority_is_paid_and_told_of():
     """The solvers learn the wrong label; only the note knows."""
     game = played(["17 + 26", "2 * 3"], ["53", "53", "43", "1", "6", "6", "5", "4"])
@@ -129,8 +141,8 @@ def test_the_label_depends_on_no_order_of_the_answers():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"challengers": 0}, "use at least 1"),
-        ({"solvers": 0}, "use at least 1"),
+        ({"challengers": 0}, "use 1 to 1000"),
+        ({"solvers": 0}, "use 1 to 250"),
         ({"low": 0.9}, "high"),
         ({"similar": 0}, "similar"),
     ],

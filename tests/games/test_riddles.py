@@ -60,6 +60,12 @@ def test_nothing_is_earned_where_all_or_none_are_right(answers, earned):
     assert played("arithmetic", "3 + 4 * 2", *answers).sums[0] == earned
 
 
+def test_the_most_that_can_be_earned_is_what_is_known():
+    games = [played("arithmetic", "3 + 4*2", *["11"] * n, *["14"] * (4 - n)) for n in range(5)]
+    assert max(game.sums[0] for game in games) == games[0].known["proposer_max"] == 0.75
+    assert max(max(game.sums[1:]) for game in games) == games[0].known["solver_max"]
+
+
 @pytest.mark.parametrize(
     ("kind", "proposal", "gate", "cost"),
     [(kind, text, "well-formed", -1.0) for kind in KINDS for text in ("", "?", "\x00", "²", "(" * 60, "1 " * 10**6)]
@@ -167,7 +173,7 @@ def test_accuracy_is_told_together_and_by_kind():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"solvers": 0}, "use at least 1"),
+        ({"solvers": 0}, "use 1 to 1000"),
         ({"kinds": ["logik"]}, "did you mean 'logic'"),
         ({"kinds": []}, "give a list"),
     ],

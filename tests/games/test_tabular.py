@@ -269,7 +269,7 @@ def test_the_command_line_plays_a_file(capsys):
 @pytest.mark.parametrize(
     ("params", "error"),
     [
-        ({"horizon": 0}, "horizon is 0: use at least 1"),
+        ({"horizon": 0}, "horizon is 0: use 1 to 100"),
         ({"file": "lamp.yaml", "model": {}}, "give a file or a model, not both"),
         ({"file": "none.yaml"}, "model 'none.yaml' can't be read"),
         ({"model": {"stats": []}}, "no part 'stats': did you mean 'states'?"),

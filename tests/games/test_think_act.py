@@ -48,6 +48,10 @@ def test_both_earn_what_the_last_answer_is_worth(answers, value, first):
     assert (episode.notes["right"], episode.notes["first_right"]) == (value, first)
 
 
+def test_a_right_answer_at_last_is_the_optimum_that_is_known():
+    assert set(played(["[20]", "[14]"]).returns.values()) == {ThinkAct().known["optimum"]}
+
+
 def test_what_is_no_answer_costs_the_team_its_forfeit():
     episode = played(["[fourteen]"])
     assert episode.ending == "forfeit"
