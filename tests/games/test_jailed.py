@@ -1,10 +1,13 @@
 """The games about programs in the real sandbox: what the others test by hand, where this machine can run it."""
 
+import json
 import os
 import random
+from dataclasses import replace
 
 import pytest
 
+from arena import config
 from arena.sandbox import SandboxUnavailable
 from arena.types import Task
 from games.absolute_zero import AbsoluteZero
@@ -13,6 +16,8 @@ from games.verify import jail
 from games.verify.human_eval import problems, solved
 from games.verify.mutants import mutants
 from games.verify.specs import SPECS
+from trainers import train
+from trainers.config import TrainConfig
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -106,6 +111,18 @@ def test_every_spec_has_wrong_programs_and_none_that_hangs(name):
     for source in mutants(SPECS[name].source):
         found = jail.outcomes(source, [args for args, _ in pool])
         assert not any(one.fault.startswith("timeout") for one in found), source
+
+
+@pytest.mark.slow
+def test_coders_and_testers_learn_on_the_tiny_model(tmp_path):
+    """From one right program and one sound suite among four to nearly nothing else."""
+    settings = config.load(TrainConfig, "train/tiny/coder_tester")
+    train.run(replace(settings, save_every=settings.steps), tmp_path)
+    found = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    for role in ("coder", "tester"):
+        earned = [step[f"return/{role}"] for step in found]
+        assert sum(earned[:2]) / 2 < 0.65
+        assert sum(earned[-10:]) / 10 > 0.8
 
 
 @pytest.mark.slow
