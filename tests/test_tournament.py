@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from arena import schedule as schedule_room
 from arena import tournament as room
 from arena.agent import PLAYER
 from arena.cast import Cast
+from arena.cli import MISUSED, main
 from arena.guard import Rules
 from arena.make import GameConfig
 from arena.match import match_of, together
@@ -394,6 +396,47 @@ def test_more_rounds_and_a_new_entrant_only_play_what_is_new():
         assert len(ticks) == 2
         play({**BOTS, "odd": lambda *_: Odd("")}, store=store, watch=lambda *_: ticks.append(1))
     assert len(ticks) == 2 + 10
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_fewer_rounds_than_were_played_are_refused_and_change_nothing(shape):
+    """A table of five rounds would disagree with the pay-offs and ratings of a store that holds seven."""
+    entrants = {**BOTS, "odd": lambda *_: Odd("")}
+    with Store("store.db") as store:
+        play(entrants, store=store, rounds=7, **shaped(shape))
+        before, rated = ids(store), store.ratings("round_robin")
+        with pytest.raises(ValueError, match="rounds is 5, but matches of 7 rounds were played: give rounds=7 or more"):
+            play(entrants, store=store, rounds=5, **shaped(shape))
+        assert (ids(store), store.ratings("round_robin")) == (before, rated)
+        more = play(entrants, store=store, rounds=8, **shaped(shape))
+        assert more.rated.table("round_robin") == store.rebuild("round_robin").table("round_robin")
+        assert same(more, play(entrants, rounds=8, **shaped(shape)))
+
+
+def test_the_command_refuses_fewer_rounds_and_leaves_the_folder_as_it_was(capsys):
+    words = ["tournament", "kuhn", "--folder=k"]
+    assert main([*words, "rounds=3"]) == 0
+    before = {path.name: path.read_bytes() for path in Path("k").iterdir() if path.suffix != ".db"}
+    capsys.readouterr()
+    assert main([*words, "rounds=2"]) == MISUSED
+    assert "rounds is 2, but matches of 3 rounds were played" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in Path("k").iterdir() if path.suffix != ".db"} == before
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_store_with_matches_of_another_tournament_is_refused(shape):
+    with Store("store.db") as store:
+        play({**BOTS, "odd": lambda *_: Odd("")}, store=store, **shaped(shape))
+        with pytest.raises(ValueError, match="stored matches of 'round_robin' are not of this tournament"):
+            play({**BOTS, "odd": lambda *_: Odd("")}, store=store, seed=2, **shaped(shape))
+
+
+def test_a_wider_until_does_not_drop_what_was_played(monkeypatch):
+    monkeypatch.setattr(schedule_room, "BLOCK", 4)
+    with Store("store.db") as store:
+        play(BOTS, store=store, rounds=8)
+        assert play(BOTS, store=store, rounds=8, until=1e6).overall.matches == 8
+    assert play(BOTS, rounds=8, until=1e6).overall.matches == 4
 
 
 @pytest.mark.slow

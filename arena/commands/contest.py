@@ -17,6 +17,7 @@ from arena.spectator import Spectator
 from arena.store import Store
 
 COLUMNS = ("", "agent", "elo", "95 %", "group", "points", "won", "drawn", "lost", "matches")
+FREE = ("rounds", "until", "concurrency")  # what the same folder may be run with differently
 WIDEST = 8  # entrants whose pay-offs fit on a terminal
 
 
@@ -55,9 +56,11 @@ def tournament(
         if "human" in settings.words():
             settings = replace(settings, concurrency=1)  # one can't answer two questions at once
         writable(folder)
-        config.claim(folder, settings, free=("rounds", "until", "concurrency", "rules"))
+        config.refuse_other(folder, settings, free=FREE)
         with Store(folder / "store.db") as store:
             before = list(store.log(settings.name))
+            rooms.refuse_log(schedule.plan, before)
+            config.claim(folder, settings, free=FREE)
             with Spectator(settings.name, schedule.expected, schedule.plan.entrants, before) as watch:
                 board = asyncio.run(rooms.run(settings, cast.agent, store, watch))
             (folder / "report.json").write_text(notation.dumps(board.to_json(), indent=1) + "\n")
