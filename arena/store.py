@@ -146,7 +146,8 @@ class Store:
     def add(self, match: Match, episodes: Sequence[Episode]) -> bool:
         """Store a match with its episodes; False if it is there already.
 
-        An infra match gives way to the same match played again. Raises ValueError, and writes nothing, for a match that
+        An infra match gives way to the same match played again. The ratings of the pool, which a new match makes out of
+        date, are gone with it until `rate` brings the next. Raises ValueError, and writes nothing, for a match that
         ratings would refuse, and for an id that another match has.
         """
         rating_room.check(match)
@@ -171,6 +172,7 @@ class Store:
             self._base.executemany("INSERT INTO seat VALUES(?,?,?,?,?,?)", [(number, *row) for row in rows.seats])
             self._base.executemany("INSERT INTO turn VALUES(?,?,?,?,?,?,?,?)", [(number, *row) for row in rows.turns])
             self._count(number, rows)
+            self._base.execute("DELETE FROM rating WHERE pool=?", (match.pool,))
         return True
 
     def _count(self, number: int, rows: Rows) -> None:
@@ -331,12 +333,7 @@ class Store:
     def rebuild(self, pool: str) -> Ratings:
         """The ratings of a pool made anew from the log, by the rules that its snapshot was made by."""
         with named(self.path):
-            rules = self._base.execute("SELECT frozen, draws FROM rule WHERE pool=?", (pool,)).fetchone() or (
-                "[]",
-                "{}",
-            )
-        frozen, draws = map(json.loads, rules)
-        return Ratings.rebuild(self.log(pool), frozen, draws)
+            return integrity.rebuild(self._base, pool)
 
     def payoff(self, pool: str = "main", game: str | None = None) -> dict[tuple[str, str], Met]:
         """How every agent fared against every other one, in one game or over all; mirror matches don't count."""

@@ -177,6 +177,39 @@ def test_check_says_what_is_wrong_and_ends_with_an_error(capsys, cup):
     assert err.startswith("error: runs/cup/store.db has 1 faults")
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE rating SET mu = mu + 1e-6 WHERE agent = 'a' AND game = ''", ["wrong about all games in pool 'cup'"]),
+        ("UPDATE rating SET matches = 7 WHERE role = 'first'", ["wrong about kuhn_poker as first in pool 'cup'"]),
+        ("DELETE FROM rating WHERE agent = 'b' AND role = 'second'", ["wrong about kuhn_poker as second"]),
+        ("INSERT INTO rating VALUES('cup', 'chess', '', 'z', 25, 8, 1)", ["wrong about chess in pool 'cup'"]),
+        ("UPDATE rule SET draws = '{}'", ["all games", "as first", "as second"]),
+        ("UPDATE rule SET frozen = '['", ["doesn't let pool 'cup' be rated"]),
+        ("DELETE FROM rule", ["table rule says nothing of pool 'cup'"]),
+    ],
+)
+def test_check_holds_ratings_and_their_rules_against_the_log(cup, change, told):
+    with Store(cup / "store.db") as store:
+        assert store.check() == []
+        store._base.execute(change)
+        found = store.check()
+    assert len(found) == len(told)
+    assert all(part in line for part, line in zip(told, found, strict=True))
+
+
+def test_a_match_more_takes_the_ratings_that_lack_it_with_it(capsys, cup):
+    """What is there is exact, at whatever instant the writer dies."""
+    with Store(cup / "store.db") as store:
+        match, episode = cards("cup-9", 9, "a", "b")
+        store.add(match, [episode])
+        assert store.lists() == []
+        assert store.check() == []
+        store.rate(store.rebuild("cup"))
+        assert store.check() == []
+        assert {rating.agent: rating.matches for rating in store.ratings("cup")} == {"a": 7, "b": 7, "c": 6}
+
+
 # -- tasks and Parquet ---------------------------------------------------------------------------------------------
 
 
@@ -197,6 +230,27 @@ def test_tasks_are_brought_up_to_date_and_what_was_refused_stays():
         assert store.tasks("run") == [first, second, refused]
         assert store.lineage("run") == [edge]
         assert store.tasks("other") == store.lineage("other") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE task SET step = 7 WHERE state = 'active'", "table task doesn't say what its record does"),
+        ("UPDATE task SET state = 'retired' WHERE state = 'active'", "table task doesn't say what its record does"),
+        ("UPDATE task SET record = replace(record, '1 + 1', '1 + 2') WHERE state = 'active'", "table task doesn't say"),
+        ("UPDATE task SET record = '{}' WHERE state = 'refused'", "record that can't be read"),
+        ("INSERT INTO task_edge VALUES('run', 'x', 'y')", "table task_edge has 'x' for a parent of 'y'"),
+        ("UPDATE task_edge SET parent = child", "table task_edge has"),
+    ],
+)
+def test_check_holds_tasks_and_lineage_against_their_records(change, told):
+    first, second, refused = entries()
+    with Store("store.db") as store:
+        store.keep("run", [first, second, refused], [(first.task.id, second.task.id)])
+        assert store.check() == []
+        store._base.execute(change)
+        (found,) = store.check()
+    assert told in found
 
 
 def test_parquet_says_what_the_store_does(capsys, cup):
