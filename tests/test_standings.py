@@ -332,7 +332,7 @@ def test_islands_are_fitted_apart_and_said_to_be():
     for alone, agent in ((few(one), "a"), (few(two), "c")):
         assert both.row(agent).elo == pytest.approx(alone.row(agent).elo, abs=1e-9)
     assert [row.agent for row in both.rows] == ["a", "b", "c", "d", "e"]
-    assert both.groups[-1] == ("e",)
+    assert not any("e" in group for group in both.groups)
     assert not any({"a", "c"} <= set(group) or {"b", "c"} <= set(group) for group in both.groups)
     assert both.row("e") == replace(both.row("e"), elo=None, low=None, high=None, points=None, matches=0, needed=None)
     assert both.notes[0].startswith("3 islands")
@@ -343,6 +343,8 @@ def test_islands_are_fitted_apart_and_said_to_be():
 def test_an_empty_log_has_nobody_and_entrants_without_matches_no_strength():
     assert few([]).rows == ()
     assert [row.elo for row in few([], entrants="ab").rows] == [None, None]
+    assert few([], entrants="ab").groups == ()  # to be in none is not to be told apart from others
+    assert few([duel("m", "a", "b", 1.0)], entrants="abc").groups == (("a", "b"),)
     json.dumps(few([], entrants="ab").to_json(), allow_nan=False)
     text(few([], entrants="ab").table())
 

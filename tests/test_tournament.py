@@ -14,7 +14,7 @@ from arena import schedule as schedule_room
 from arena import tournament as room
 from arena.agent import PLAYER
 from arena.cast import Cast
-from arena.cli import MISUSED, main
+from arena.cli import FAILED, MISUSED, main
 from arena.guard import Rules
 from arena.make import GameConfig
 from arena.match import match_of, together
@@ -308,6 +308,18 @@ def test_an_error_of_the_game_stops_the_tournament_and_keeps_what_was_finished(m
         kept = len(store.matches())
         assert 0 < kept < 5
         assert same(play(BOTS, store=store), play(BOTS))
+
+
+def test_a_tournament_of_which_nothing_could_be_rated_failed(capsys):
+    Path("silent.txt").write_text("")
+    Path("broken.yaml").write_text(
+        "{name: broken, rounds: 1, game: {name: kuhn_poker}, "
+        "entrants: [{name: a, agent: 'script:silent.txt'}, {name: b, agent: 'script:silent.txt'}]}"
+    )
+    assert main(["tournament", "broken.yaml"]) == FAILED
+    out, err = capsys.readouterr()
+    assert "has 0 replies" in out
+    assert "error: no match could be rated: 1 infra; the reasons stand in runs/broken/report.json" in err
 
 
 # -- resuming ------------------------------------------------------------------------------------------------------

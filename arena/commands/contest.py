@@ -7,16 +7,16 @@ import json as notation
 from dataclasses import replace
 from pathlib import Path
 
-from arena import config, report_page, terminal
+from arena import config, measures, report_page, terminal
 from arena import tournament as rooms
 from arena.cast import Cast
-from arena.commands import print_json, run_folder, writable
+from arena.commands import Failed, print_json, run_folder, writable
 from arena.config import ConfigError
 from arena.scoreboard import Board, Scoreboard
 from arena.spectator import Spectator
 from arena.store import Store
 
-COLUMNS = ("", "agent", "elo", "95 %", "group", "points", "won", "drawn", "lost", "matches")
+COLUMNS = ("", "agent", "elo", "level", "group", "points", "won", "drawn", "lost", "matches")
 FREE = ("rounds", "until", "concurrency")  # what the same folder may be run with differently
 WIDEST = 8  # entrants whose pay-offs fit on a terminal
 
@@ -70,6 +70,8 @@ def tournament(
     else:
         show(board)
         terminal.note(f"the page about it: {report or folder / 'report.html'}")
+    if report is None and all(row.elo is None for row in board.overall.rows):
+        raise Failed(f"no match could be rated: {_endings(board)}; the reasons stand in {folder / 'report.json'}")
 
 
 def _again(settings: rooms.TournamentConfig, folder: Path, page: Path) -> Scoreboard:
@@ -89,21 +91,12 @@ def _again(settings: rooms.TournamentConfig, folder: Path, page: Path) -> Scoreb
 
 def show(board: Scoreboard) -> None:
     """The published table, each game's, and what went wrong."""
-    endings = ", ".join(f"{n} {ending}" for ending, n in board.overall.endings.items())
     what = board.overall.game or f"{len(board.games)} games"
-    terminal.table(
-        COLUMNS,
-        _lines(board.overall),
-        title=terminal.one_line(f"{board.name}: {what}, {board.overall.matches} matches ({endings})"),
-    )
-    _against(board.overall)
+    title = terminal.one_line(f"{board.name}: {what}, {board.overall.matches} matches ({_endings(board)})")
+    _table(board.overall, title)
     for one in board.games if board.games[1:] else ():
         terminal.say()
-        terminal.table(
-            COLUMNS,
-            _lines(one),
-            title=terminal.one_line(f"{one.game}: {one.matches} matches"),
-        )
+        _table(one, terminal.one_line(f"{one.game}: {one.matches} matches"))
     if board.faults:
         terminal.say()
         terminal.table(
@@ -112,8 +105,24 @@ def show(board: Scoreboard) -> None:
         )
     for (agent, game), reason in board.withdrawn.items():
         terminal.say(terminal.one_line(f"withdrawn from {game}: {agent} ({reason})"))
-    for note in board.overall.standings.notes:
-        terminal.say(terminal.one_line(note))
+
+
+def _endings(board: Scoreboard) -> str:
+    return ", ".join(f"{n} {ending}" for ending, n in board.overall.endings.items())
+
+
+def _table(board: Board, title: str) -> None:
+    """One list with all that is said of it."""
+    level = f"{100 * board.standings.level:g} %"
+    terminal.table(tuple(level if column == "level" else column for column in COLUMNS), _lines(board), title=title)
+    headings, rows = measures.columns(board)
+    if headings:
+        terminal.say()
+        named = [(i, row.agent, *cells) for i, (row, cells) in enumerate(zip(board.rows, rows, strict=True), 1)]
+        terminal.table(("", "agent", *headings), named)
+    _against(board)
+    for remark in measures.remarks(board):
+        terminal.say(terminal.one_line(remark))
 
 
 def _lines(board: Board) -> list[tuple[str | int, ...]]:
