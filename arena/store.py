@@ -211,12 +211,20 @@ class Store:
                 "INSERT INTO event(run, step, kind, content) VALUES(?,?,?,?)", (run, step, kind, dumps(dict(content)))
             )
 
+    def rule(self, pool: str, frozen: Iterable[str], draws: Mapping[str, float]) -> None:
+        """Note by which rules the matches of a pool are rated, so that ratings can be made of whatever is stored."""
+        with self._writing():
+            self._rule(pool, frozen, draws)
+
+    def _rule(self, pool: str, frozen: Iterable[str], draws: Mapping[str, float]) -> None:
+        rules = dumps(sorted(frozen)), dumps(dict(draws))
+        self._base.execute("INSERT OR REPLACE INTO rule VALUES(?,?,?)", (pool, *rules))
+
     def rate(self, ratings: Ratings) -> None:
         """Replace the snapshot of every list that `ratings` has, tasks included, and note the rules it was made by."""
-        rules = dumps(sorted(ratings.frozen)), dumps(ratings.draws)
         with self._writing():
             for pool, game, role in ratings.lists():
-                self._base.execute("INSERT OR REPLACE INTO rule VALUES(?,?,?)", (pool, *rules))
+                self._rule(pool, ratings.frozen, ratings.draws)
                 self._base.execute("DELETE FROM rating WHERE pool=? AND game=? AND role=?", (pool, game, role))
                 self._base.executemany(
                     "INSERT INTO rating VALUES(?,?,?,?,?,?,?)",
@@ -326,7 +334,7 @@ class Store:
             return self._base.execute("SELECT DISTINCT pool, game, role FROM rating ORDER BY 1, 2, 3").fetchall()
 
     def rated(self) -> list[str]:
-        """The pools that there are ratings of."""
+        """The pools whose matches are rated, also before the first snapshot of them."""
         with named(self.path):
             return [pool for (pool,) in self._base.execute("SELECT pool FROM rule ORDER BY pool")]
 

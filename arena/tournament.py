@@ -166,6 +166,8 @@ async def contest(
     schedule, seats = Schedule(plan), _Seats(entrants, rules or Rules())
     log = list(store.log(plan.name)) if store else []
     refuse_log(plan, log)
+    if store is not None:
+        store.rule(plan.name, plan.entrants, {})  # before the first match: whatever is stored can be rated
     done: dict[str, Match] = {}
 
     def finished(match: Match, episodes: Sequence[Episode]) -> None:

@@ -161,6 +161,16 @@ def test_ratings_and_payoff_are_shown(capsys, cup):
     assert sum(rating["game"] == "" for rating in told["ratings"]) == 3
 
 
+def test_a_tournament_that_was_cut_off_has_ratings_too(capsys, cup):
+    """A SIGKILL leaves the rules and the matches, and no snapshot: all that ratings are a function of."""
+    whole = shown(capsys, "ratings", "show", cup)
+    with Store(cup / "store.db") as store:
+        store._base.execute("DELETE FROM rating")
+    assert shown(capsys, "ratings", "show", cup) == whole
+    assert shown(capsys, "ratings", "rebuild", cup) == "cup: 9 ratings, where there were none yet\n"
+    assert shown(capsys, "ratings", "rebuild", cup) == "cup: 9 ratings, the same to the last digit\n"
+
+
 def test_a_run_without_ratings_has_none_to_rebuild(capsys):
     with Store("run/store.db") as store:
         store.add(cards("x", 1, "a", "b")[0], [])

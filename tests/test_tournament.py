@@ -341,6 +341,9 @@ def test_an_interrupted_tournament_goes_on_and_plays_nothing_twice(shape):
             play(entrants, store=store, concurrency=3, **shaped(shape))
         kept = ids(store)
         assert 0 < len(kept) < whole.overall.matches
+        assert (store.rated(), store.lists(), store.check()) == (["round_robin"], [], [])
+        some = Ratings.rebuild(store.log(), frozen=entrants)
+        assert store.rebuild("round_robin").table("round_robin") == some.table("round_robin") != []
         odd.deed = ""
         ticks = []
         board = play(entrants, store=store, concurrency=3, watch=lambda _, done: ticks.append(done), **shaped(shape))
