@@ -157,11 +157,11 @@ def scoreboard(schedule: Schedule, results: Mapping[str, Match]) -> Scoreboard:
     """Rate in the order of ids, so that it doesn't matter which match was finished first; entrants don't learn."""
     plan = schedule.plan
     log = [results[id] for id in sorted(results)]
-    rated = Ratings.rebuild(log, frozen=plan.entrants)
+    rated = Ratings.rebuild(log, plan.entrants, schedule.draws)
     games = []
     for game in schedule.rules:
         own = [match for match in log if match.game == game]
-        alone = Ratings.rebuild(own, frozen=plan.entrants) if len(schedule.rules) > 1 else rated
+        alone = Ratings.rebuild(own, plan.entrants, schedule.draws) if len(schedule.rules) > 1 else rated
         games.append(_board(game, own, alone, plan.name, schedule.field(game), payoff(own)))
     overall = overall_board(schedule, results, rated) if games[1:] else games[0]
     return Scoreboard(plan.name, plan.shape, overall, tuple(games), faults(log), schedule.withdrawn(results), rated)
@@ -170,7 +170,7 @@ def scoreboard(schedule: Schedule, results: Mapping[str, Match]) -> Scoreboard:
 def overall_board(schedule: Schedule, results: Mapping[str, Match], rated: Ratings | None = None) -> Board:
     """The list over all games."""
     plan, log = schedule.plan, [results[id] for id in sorted(results)]
-    rated = rated or Ratings.rebuild(log, frozen=plan.entrants)
+    rated = rated or Ratings.rebuild(log, plan.entrants, schedule.draws)
     return _board("", log, rated, plan.name, sorted(plan.entrants), payoff(_in_points(log)))
 
 

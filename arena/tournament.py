@@ -167,7 +167,7 @@ async def contest(
     log = list(store.log(plan.name)) if store else []
     refuse_log(plan, log)
     if store is not None:
-        store.rule(plan.name, plan.entrants, {})  # before the first match: whatever is stored can be rated
+        store.rule(plan.name, plan.entrants, schedule.draws)  # before the first match: whatever is stored can be rated
     done: dict[str, Match] = {}
 
     def finished(match: Match, episodes: Sequence[Episode]) -> None:

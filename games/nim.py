@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import reduce
 from operator import xor
 from string import ascii_uppercase
@@ -43,6 +44,7 @@ class Nim(Game):
 
         if most < 0:
             raise ValueError(f"most is {most}: use at least 1, or 0 for no limit")
+        self.info = replace(self.info, draws=sum(self.heaps) > self.info.max_stages)  # a game cut short has no winner
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:
         self.left = self.heaps

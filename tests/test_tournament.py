@@ -19,8 +19,8 @@ from arena.guard import Rules
 from arena.make import GameConfig
 from arena.match import match_of, together
 from arena.ratings import MU, Ratings
-from arena.schedule import Plan
-from arena.scoreboard import payoff, records
+from arena.schedule import Plan, Schedule
+from arena.scoreboard import payoff, records, scoreboard
 from arena.store import Store
 from arena.tournament import EntrantConfig, TournamentConfig, contest, run, so_far
 
@@ -145,6 +145,28 @@ def test_unpaired_games_rate_roles():
             BOTS, 3
         )
         assert {r.agent: r.matches for r in store.ratings("round_robin")} == dict.fromkeys(BOTS, 6)
+
+
+def test_single_games_that_have_no_draws_are_rated_as_such():
+    """Two seats of Kuhn poker always win and lose: a margin for draws would take each win for a larger one."""
+    rps = GameConfig("rock_paper_scissors")
+    three = GameConfig("kuhn_poker", {"seats": 3})
+    with Store("store.db") as store:
+        board = play({**BOTS, "third": BOTS["random"]}, KUHN, rps, three, paired=False, store=store)
+        assert board.rated.draws == {"kuhn_poker": 0.0}  # of three, two may lose alike
+        plain = Ratings.rebuild(store.log(), frozen=board.overall.entrants)
+        known = Ratings.rebuild(store.log(), board.overall.entrants, {"kuhn_poker": 0.0})
+        assert store.rebuild("round_robin").table("round_robin") == known.table("round_robin")
+        assert list(board.overall.ratings) == known.table("round_robin") != plain.table("round_robin")
+        assert store.check() == []
+    assert play(BOTS, rounds=2).rated.draws == {}  # the mean of two games may well be equal
+
+
+def test_a_draw_of_a_game_that_has_none_is_refused():
+    drawless = Schedule(plan(BOTS, paired=False))
+    log = {"m": arena.Match("m", "kuhn_poker", (("oracle",), ("random",)), (0.0, 0.0), pool="round_robin")}
+    with pytest.raises(ValueError, match="'kuhn_poker' has draw probability 0"):
+        scoreboard(drawless, log)
 
 
 def test_pay_offs_are_the_means_that_one_computes_by_hand():
