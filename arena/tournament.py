@@ -24,7 +24,7 @@ from arena.store import Store
 from arena.types import Episode, Match, role_of
 
 Entrant = Callable[[str, str], Agent]  # (label of a game, role) -> the agent that plays it
-Watch = Callable[[Match, int], object]  # hears every match that was just played, and how many are done
+Watch = Callable[[Match, int], object]  # hears every match just played, and how many are done and not tried again
 
 
 @dataclass(frozen=True)
@@ -169,15 +169,18 @@ async def contest(
     if store is not None:
         store.rule(plan.name, plan.entrants, schedule.draws)  # before the first match: whatever is stored can be rated
     done: dict[str, Match] = {}
+    again: set[str] = set()
 
     def finished(match: Match, episodes: Sequence[Episode]) -> None:
         if store is not None:
             store.add(match, episodes)
         done[match.id] = match
+        again.discard(match.id)
         if watch is not None:
-            watch(match, len(done))
+            watch(match, len(done) - len(again))
 
-    for block, again in _blocks(schedule, log, done):
+    for block, broken in _blocks(schedule, log, done):
+        again.update(broken)
         await _play_all([p for p in block if p.id not in done or p.id in again], plan, seats, concurrency, finished)
     board = scoreboard(schedule, done)
     if store is not None:

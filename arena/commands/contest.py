@@ -61,7 +61,8 @@ def tournament(
             before = list(store.log(settings.name))
             rooms.refuse_log(schedule.plan, before)
             config.claim(folder, settings, free=FREE)
-            with Spectator(settings.name, schedule.expected, schedule.plan.entrants, before) as watch:
+            names, draws = schedule.plan.entrants, schedule.draws
+            with Spectator(settings.name, schedule.expected, names, before, draws=draws) as watch:
                 board = asyncio.run(rooms.run(settings, cast.agent, store, watch))
             (folder / "report.json").write_text(notation.dumps(board.to_json(), indent=1) + "\n")
             report_page.write(board, store, folder / "report.html")
