@@ -460,6 +460,25 @@ def test_the_command_refuses_fewer_rounds_and_leaves_the_folder_as_it_was(capsys
     assert {path.name: path.read_bytes() for path in Path("k").iterdir() if path.suffix != ".db"} == before
 
 
+def test_an_agent_whose_files_have_changed_is_not_taken_for_the_one_who_played(capsys):
+    """Half of the matches would be of other replies, under one name."""
+    Path("lines.txt").write_text("[bet]\n[bet]\n")
+    Path("s.yaml").write_text(
+        "{name: s, rounds: 2, game: {name: kuhn_poker}, "
+        "entrants: [{name: a, agent: 'script:lines.txt'}, {name: b, agent: random}]}"
+    )
+    assert main(["tournament", "s.yaml"]) == 0
+    assert main(["tournament", "s.yaml", "rounds=3"]) == 0
+    Path("lines.txt").write_text("[bet]\n[fold]\n")
+    capsys.readouterr()
+    assert main(["tournament", "s.yaml", "rounds=4"]) == MISUSED
+    assert "the files of agent 'script:lines.txt' have changed since it played here" in capsys.readouterr().err
+    Path("lines.txt").write_text("[bet]\n[bet]\n")
+    assert main(["tournament", "s.yaml", "rounds=4"]) == 0
+    assert main(["tournament", "s.yaml", "rounds=4", "--folder=other"]) == 0
+    assert Path("other/agents.json").read_text() == Path("runs/s/agents.json").read_text()
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_store_with_matches_of_another_tournament_is_refused(shape):
     with Store("store.db") as store:

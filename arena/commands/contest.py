@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json as notation
+import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,6 +62,7 @@ def tournament(
         with Store(folder / "store.db") as store:
             before = list(store.log(settings.name))
             rooms.refuse_log(schedule.plan, before)
+            _claim_agents(folder, {word: cast.checksum(word) for word in sorted(settings.words())})
             config.claim(folder, settings, free=FREE)
             names, draws = schedule.plan.entrants, schedule.draws
             with Spectator(settings.name, schedule.expected, names, before, draws=draws) as watch:
@@ -73,6 +76,22 @@ def tournament(
         terminal.note(f"the page about it: {report or folder / 'report.html'}")
     if report is None and all(row.elo is None for row in board.overall.rows):
         raise Failed(f"no match could be rated: {_endings(board)}; the reasons stand in {folder / 'report.json'}")
+
+
+def _claim_agents(folder: Path, checksums: Mapping[str, str]) -> None:
+    """Note what the agents' files are; raises ConfigError if one is another than in the matches that were played."""
+    there = folder / "agents.json"
+    before = notation.loads(there.read_text(encoding="utf-8")) if there.is_file() else {}
+    for word, checksum in checksums.items():
+        if before.get(word, checksum) != checksum:
+            raise ConfigError(
+                f"the files of agent {word!r} have changed since it played here",
+                str(folder),
+                remedy="bring them back, give --folder another one, or give the changed agent another word and name",
+            )
+    partial = folder / ".agents.json.partial"
+    partial.write_text(notation.dumps({**before, **checksums}, indent=1) + "\n", encoding="utf-8")
+    os.replace(partial, there)
 
 
 def _again(settings: rooms.TournamentConfig, folder: Path, page: Path) -> Scoreboard:
