@@ -126,7 +126,8 @@ def _tasks(base: sqlite3.Connection) -> Iterator[str]:
         except (ValueError, TypeError, KeyError) as error:
             yield f"task {id!r} of run {run!r} has a record that can't be read: {error}"
             continue
-        parents.setdefault((run, id), entry.task.parents)
+        if entry.state != "refused":  # the same text may have been refused before or since, as of other parents
+            parents[run, id] = entry.task.parents
         told = [entry.task.id, entry.step, entry.gate if entry.state == "refused" else "", entry.state]
         if [id, *facts] != told or id != content:
             yield f"task {id!r} of run {run!r}: table task doesn't say what its record does"

@@ -248,15 +248,16 @@ def test_tasks_are_brought_up_to_date_and_what_was_refused_stays():
         ("UPDATE task SET step = 7 WHERE state = 'active'", "table task doesn't say what its record does"),
         ("UPDATE task SET state = 'retired' WHERE state = 'active'", "table task doesn't say what its record does"),
         ("UPDATE task SET record = replace(record, '1 + 1', '1 + 2') WHERE state = 'active'", "table task doesn't say"),
-        ("UPDATE task SET record = '{}' WHERE state = 'refused'", "record that can't be read"),
+        ("UPDATE task SET record = '{}' WHERE gate = 'duplicate'", "record that can't be read"),
         ("INSERT INTO task_edge VALUES('run', 'x', 'y')", "table task_edge has 'x' for a parent of 'y'"),
         ("UPDATE task_edge SET parent = child", "table task_edge has"),
     ],
 )
 def test_check_holds_tasks_and_lineage_against_their_records(change, told):
     first, second, refused = entries()
+    orphan = Entry(replace(second.task, parents=()), "refused", 1, gate="cluster")
     with Store("store.db") as store:
-        store.keep("run", [first, second, refused], [(first.task.id, second.task.id)])
+        store.keep("run", [first, second, refused, orphan], [(first.task.id, second.task.id)])
         assert store.check() == []
         store._base.execute(change)
         (found,) = store.check()
