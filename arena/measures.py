@@ -15,7 +15,7 @@ POPULATION: Mapping[str, Callable[[Standing], str]] = {
     "alpha": lambda row: "" if row.alpha is None else f"{row.alpha:.3f}",
 }
 # Of an entrant and the next one below on the list.
-NEXT = ("next: needed", "win/draw/loss", "points", "their interval")
+NEXT = ("needed", "odds", "vs next")
 
 
 def columns(board: Board) -> tuple[list[str], list[list[str]]]:
@@ -30,14 +30,13 @@ def columns(board: Board) -> tuple[list[str], list[list[str]]]:
     return said, [[found[heading][i] for heading in said] for i in range(len(board.rows))]
 
 
-def _against(board: Board, row: Standing, other: Standing) -> tuple[str, str, str, str]:
+def _against(board: Board, row: Standing, other: Standing) -> tuple[str, str, str]:
     pair, odds = (row.agent, other.agent), board.forecasts
     cell = board.standings.payoff.get(pair)
     return (
         "" if row.needed is None else str(row.needed),
         percents(odds[pair]) if pair in odds else "",
-        "" if cell is None else f"{cell.mean:.2f} of {cell.n}",
-        "" if cell is None else f"{cell.low:.2f} to {cell.high:.2f}",
+        "" if cell is None else f"{cell.mean:.2f} ({cell.low:.2f}-{cell.high:.2f})",
     )
 
 
@@ -46,21 +45,23 @@ def percents(odds: Forecast) -> str:
     return "/".join(f"{100 * p:.0f}" for p in odds)
 
 
+def legend(board: Board) -> list[str]:
+    """What the columns mean."""
+    (headings, _), level, power = columns(board), 100 * board.standings.level, 100 * board.standings.power
+    said = {
+        "nash": "nash, skill: weight in the most even equilibrium of all entrants, and points above a half against it",
+        "alpha": "alpha: the share of time that an evolving population spends with an entrant",
+        "needed": "needed: matches that an entrant and the next one below still owe each other until they are told "
+        f"apart at {level:g} %, with a chance of {power:g} %",
+        "odds": "odds: how often, in percent, the entrant wins, draws and loses against the next one below",
+        "vs next": f"vs next: its mean points against the next one below, with their {level:g} % interval",
+    }
+    return [line for heading, line in said.items() if heading in headings]
+
+
 def remarks(board: Board) -> list[str]:
-    """What the numbers are, and what there is to say of the list as a whole."""
-    standings, (headings, _) = board.standings, columns(board)
-    found = []
-    if "next: needed" in headings:
-        found.append(
-            f"needed: matches that an entrant and the next one below still owe each other until they are told apart "
-            f"at {100 * standings.level:g} %, with a chance of {100 * standings.power:g} %"
-        )
-    if "nash" in headings:
-        found.append(
-            "nash, skill: weight in the most even equilibrium of all entrants, and points above a half against it"
-        )
-    if "alpha" in headings:
-        found.append("alpha: the share of time that an evolving population spends with an entrant")
+    """What there is to say of the list as a whole."""
+    standings, found = board.standings, list[str]()
     if standings.cycles is not None:
         found.append(f"of all threes that met, {100 * standings.cycles:.0f} % beat each other in a circle")
     drawn = [f"{game} {100 * share:.0f} %" for game, share in standings.draws.items() if share]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from arena.measures import columns, percents, remarks
+from arena.measures import columns, legend, percents, remarks
 from arena.report_style import STYLE
 from arena.scoreboard import Board, Scoreboard
 from arena.standings import Standing
@@ -104,7 +104,7 @@ def _leaderboard(board: Board) -> str:
         f'<span class="facts">{text(", ".join(more))}</span></li>'
         for row, more in zip(board.rows, said, strict=True)
     )
-    notes = "".join(f'<p class="legend">{text(remark)}</p>' for remark in remarks(board))
+    notes = "".join(f'<p class="legend">{text(remark)}</p>' for remark in (*legend(board), *remarks(board)))
     return (
         f'<ol class="board">{lines}</ol><p class="legend">Elo points relative to the mean, with {level} intervals. '
         f"Entrants who share a group letter can't be told apart yet.</p>{notes}"

@@ -193,7 +193,7 @@ def _stand(counted: Tally, names: list[str], level: float, power: float, samples
     total = sum(share.values())
 
     def needed(a: str, b: str) -> int | None:
-        lead = strengths[a] - strengths[b]
+        lead = round(strengths[a] - strengths[b], 9)  # equals differ by what Newton's method leaves
         told = sum(share[game] / total * worth(lead, log_nu.get(game, -math.inf)) for game in games)
         return apart.needed(a, b, lead, float(told), power)
 

@@ -245,8 +245,8 @@ def test_a_tournament_is_played_rated_and_goes_on(capsys):
     assert standings(capsys) == first
     assert standings(capsys, "rounds=4")["matches"] == 4
     assert json.loads(Path("runs/small/report.json").read_text())["matches"] == 4
-    assert main(["tournament", "small.yaml"]) == 0
-    assert "small: nim(heaps=[1, 2]), 3 matches (3 over)" in capsys.readouterr().out
+    assert main(["tournament", "small.yaml", "rounds=4"]) == 0
+    assert "small: nim(heaps=[1, 2]), 4 matches (4 over)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

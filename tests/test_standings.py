@@ -310,6 +310,15 @@ def test_more_matches_are_needed_until_they_would_tell():
     assert Standings.of(series("a", "b", 5, 0, 5)).row("a").needed is None  # no lead, no number
 
 
+def test_equals_up_to_rounding_owe_each_other_no_number_of_matches():
+    """A lead of 1e-17 of strength would be found after 1e37 matches."""
+    log = [*series("a", "b", 0, 1)]
+    for one in "ab":  # they fared alike against three others
+        log += [*series(one, "c", 4), *series(one, "d", 0, 4), *series(one, "e", 2, 0, 2)]
+    standings = few(log)
+    assert (standings.rows[0].agent, standings.rows[0].needed) == ("a", None)
+
+
 @pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say():
     hits = total = 0

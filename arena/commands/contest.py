@@ -125,6 +125,10 @@ def show(board: Scoreboard) -> None:
         )
     for (agent, game), reason in board.withdrawn.items():
         terminal.say(terminal.one_line(f"withdrawn from {game}: {agent} ({reason})"))
+    terminal.say()
+    shown = (board.overall, *(board.games if board.games[1:] else ()))
+    for line in dict.fromkeys(line for one in shown for line in measures.legend(one)):
+        terminal.say(line)
 
 
 def _endings(board: Scoreboard) -> str:
