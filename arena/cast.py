@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from arena import terminal
+from arena import folder, terminal
 from arena.agent import Agent, BotAgent, HumanAgent, LLMAgent, OracleAgent, RandomAgent, ScriptedAgent
 from arena.chat import Chat
 from arena.engines import Engine
@@ -90,6 +92,22 @@ class Cast:
         elif isinstance(agent, OracleAgent | BotAgent | SearchAgent):
             agent.suits(game)
 
+    def checksum(self, word: str) -> str:
+        """A sha256 of the files that the agent of a word is made of, as they are now; "" where the word says it all.
+
+        Raises ValueError as `agent` does.
+        """
+        if plain(word) is not None:
+            kind, _, rest = word.partition(":")
+            return folder.sha256(Path(rest)) if kind == "script" else ""
+        if (policy := trained(word)) is not None:
+            run, step, seat = policy
+            saved = import_module("trainers.saved").check(run, step, seat)
+            return _contents(run / "checkpoints" / f"step_{saved:06d}", f"step {saved}")
+        path, _ = self.find(word)
+        role = Path(word.rpartition("@")[2] if "@" in word else path / ROLE_FILE)
+        return _contents(path, role.read_text(encoding="utf-8") if role.is_file() else "")
+
     def find(self, word: str) -> tuple[Path, Role]:
         """The folder and the role of a model's word, without loading it; raises ValueError as `agent` does."""
         model, at, name = word.rpartition("@") if "@" in word else (word, "", "")
@@ -103,3 +121,10 @@ class Cast:
         path: Path = models.find(model, self.progress)
         models.speaks(path, [role])
         return path, role
+
+
+def _contents(path: Path, beside: str) -> str:
+    """A sha256 of a text and of what a sealed folder holds; of any other folder nothing is known."""
+    sealed = (path / folder.MANIFEST).is_file()
+    files = {name: file["sha256"] for name, file in folder.manifest(path)["files"].items()} if sealed else {}
+    return hashlib.sha256(json.dumps([beside, files], sort_keys=True).encode()).hexdigest()

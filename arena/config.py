@@ -280,7 +280,13 @@ def _escaped(value: Any) -> Any:
 
 
 def claim(folder: Path, config: Any, free: Collection[str] = ()) -> None:
-    """Note in a run's folder what is run there; raises ConfigError if it was something else, but for keys in `free`."""
+    """Note in a run's folder what is run there, unless `refuse_other` raises."""
+    refuse_other(folder, config, free)
+    save(config, folder / "config.yaml")
+
+
+def refuse_other(folder: Path, config: Any, free: Collection[str] = ()) -> None:
+    """Raise ConfigError if something else was run in this folder, but for keys in `free`."""
     there = folder / "config.yaml"
     if there.is_file():
         changed = difference(load(type(config), there), config)
@@ -288,7 +294,6 @@ def claim(folder: Path, config: Any, free: Collection[str] = ()) -> None:
         if bound:
             remedy = "give --folder another one, or take these back"
             raise ConfigError(f"another config was run here: {'; '.join(bound)}", str(folder), remedy=remedy)
-    save(config, there)
 
 
 def difference(a: Any, b: Any) -> list[str]:

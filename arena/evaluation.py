@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from typing import Any
 
 from arena import blunders, exact, terminal
 from arena.agent import Agent, HumanAgent, LLMAgent, OracleAgent, RandomAgent
-from arena.blunders import Z95, Judge
+from arena.blunders import Judge
+from arena.estimate import Estimate
 from arena.exact import Space
 from arena.game import Game
 from arena.make import make
@@ -159,22 +159,6 @@ async def _against(
 # -- played games --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean and its 95 % interval, by the normal distribution over `n` independent deals, at least 2."""
-
-    mean: float
-    low: float
-    high: float
-    n: int
-
-    @classmethod
-    def of(cls, samples: Sequence[float]) -> Estimate:
-        mean = statistics.fmean(samples)
-        half = Z95 * statistics.stdev(samples) / math.sqrt(len(samples))
-        return cls(mean, mean - half, mean + half, len(samples))
-
-
 async def _games(trial: Trial, key: str, opponent: Agent) -> list[tuple[Episode, str]]:
     """Every deal with an agent on trial in each of its seats: the game, and that seat; deal by deal."""
     asked = [(deal, seat) for deal in range(trial.deals) for seat in trial.seats]
@@ -212,7 +196,18 @@ def _estimates(trial: Trial, key: str, episodes: Sequence[tuple[Episode, str]], 
         return {}
     samples = {seat: [deal[i] for deal in scored] for i, seat in enumerate(seats)}
     samples["mean"] = [statistics.fmean(deal) for deal in scored]
-    return {name: vars(Estimate.of(values)) for name, values in samples.items()}
+    ends = [_range(trial.game, seat, [episode for episode, _ in episodes]) for seat in seats]
+    ends.append((statistics.fmean(worst for worst, _ in ends), statistics.fmean(best for _, best in ends)))
+    return {name: vars(Estimate.of(samples[name], *end)) for name, end in zip((*seats, "mean"), ends, strict=True)}
+
+
+def _range(game: Game, seat: str, episodes: Sequence[Episode]) -> tuple[float, float]:
+    """The worst and the best that a seat got, whoever sat there, or would get where somebody forfeits."""
+    found = [value for episode in episodes if (value := episode.returns[seat]) is not None]
+    found.append(game.info.forfeit)
+    if game.info.zero_sum:
+        found.append(-game.info.forfeit / (len(game.possible_agents) - 1))
+    return min(found), max(found)
 
 
 # -- showing -------------------------------------------------------------------------------------------------------

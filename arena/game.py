@@ -42,6 +42,7 @@ class GameInfo:
     `forfeit` is the reward of a seat that runs out of tries: its opponents share the opposite in a zero-sum game, the
     whole team gets it in a cooperative one. `par` is a return that good play reaches, `max_illegal` how often a seat is
     asked again in one game. `shows_past`: a task with the payload `past` shows those tasks to who proposes the next.
+    `draws`: two teams may end equal; where they can't, ratings refuse that they did.
     """
 
     zero_sum: bool = False
@@ -54,6 +55,7 @@ class GameInfo:
     max_illegal: int = 1
     forfeit: float = -1.0
     shows_past: bool = False
+    draws: bool = True
 
 
 class Game(AECEnv):  # type: ignore[misc]

@@ -72,6 +72,7 @@ def kind(info: GameInfo) -> list[str]:
         "simultaneous": info.simultaneous,
         "chance": info.chance,
         "perfect information": info.perfect_information,
+        "no draws": not info.draws,
     }
     return [word for word, so in told.items() if so]
 

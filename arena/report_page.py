@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from arena.measures import columns, legend, percents, remarks
 from arena.report_style import STYLE
-from arena.scoreboard import Board, Mean, Scoreboard
+from arena.scoreboard import Board, Scoreboard
 from arena.standings import Standing
 from arena.store import Store
 from arena.terminal import clean
@@ -94,15 +95,18 @@ def _leaderboard(board: Board) -> str:
     """A line for each entrant: name, interval on a common scale, and the numbers."""
     bounds = [bound for row in board.rows for bound in (row.low, row.high) if bound is not None]
     low, high = min(bounds, default=0.0), max(bounds, default=1.0)
-    groups = board.groups
+    groups, level = board.groups, f"{100 * board.standings.level:g} %"
+    headings, cells = columns(board)
+    said = [[f"{heading} {cell}" for heading, cell in zip(headings, row, strict=True) if cell] for row in cells]
     lines = "".join(
         f'<li><span class="name">{text(row.agent)}</span>{_bar(row, low, max(high - low, 1.0))}'
-        f'<span class="elo">{_elo(row)}</span><span class="facts">{_facts(row, board, groups[row.agent])}</span></li>'
-        for row in board.rows
+        f'<span class="elo">{_elo(row)}</span><span class="facts">{_facts(row, board, groups[row.agent])}</span>'
+        f'<span class="facts">{text(", ".join(more))}</span></li>'
+        for row, more in zip(board.rows, said, strict=True)
     )
-    notes = "".join(f"<p>{text(note)}</p>" for note in board.standings.notes)
+    notes = "".join(f'<p class="legend">{text(remark)}</p>' for remark in (*legend(board), *remarks(board)))
     return (
-        f'<ol class="board">{lines}</ol><p class="legend">Elo points relative to the mean, with 95 % intervals. '
+        f'<ol class="board">{lines}</ol><p class="legend">Elo points relative to the mean, with {level} intervals. '
         f"Entrants who share a group letter can't be told apart yet.</p>{notes}"
     )
 
@@ -127,7 +131,7 @@ def _facts(row: Standing, board: Board, group: str) -> str:
     facts = [f"group {text(group)}"] if group else []
     facts += [f"{row.points:.3f} points"] if row.points is not None else []
     facts += [f"{won} won, {drawn} drawn, {lost} lost", f"TrueSkill {rating.mu:.1f} &#177; {rating.sigma:.1f}"]
-    return ", ".join((*facts, f"{rating.matches} matches"))
+    return ", ".join((*facts, f"{row.matches} matches"))
 
 
 def _payoff(board: Board) -> str:
@@ -141,12 +145,29 @@ def _payoff(board: Board) -> str:
     head = "".join(f'<th scope="col">{i}</th>' for i in range(1, len(names) + 1))
     lines = "".join(
         f'<tr><th scope="row"><span>{i} {text(name)}</span></th>'
-        f"{''.join(_cell(board.payoff.get((name, other)), centre, reach) for other in names)}</tr>"
+        f"{''.join(_cell(board, (name, other), centre, reach) for other in names)}</tr>"
         for i, name in enumerate(names, 1)
     )
     what = "mean score" if board.game else "mean points (1 for a win, a half for a draw)"
     legend = f"The {what} of the entrant on the left where it met, or sat with, the one on top."
-    return _scrolled("pay-off", "heat", head, lines) + f'<p class="legend">{legend}</p>'
+    return _scrolled("pay-off", "heat", head, lines) + f'<p class="legend">{legend}</p>' + _forecasts(board, head)
+
+
+def _forecasts(board: Board, head: str) -> str:
+    """How a match of any two would end, each having every seat as often as the other."""
+    if not board.forecasts:
+        return ""
+    names = [row.agent for row in board.rows]
+    odds, none = {pair: percents(found) for pair, found in board.forecasts.items()}, ""
+    lines = "".join(
+        f'<tr><th scope="row"><span>{i} {text(name)}</span></th>'
+        f"{''.join(f'<td>{odds.get((name, other), none)}</td>' for other in names)}</tr>"
+        for i, name in enumerate(names, 1)
+    )
+    legend = "The chances in percent that the entrant on the left wins, draws or loses against the one on top."
+    return _folded(
+        "Forecast of every pair", _scrolled("forecast", "odds", head, lines) + f'<p class="legend">{legend}</p>'
+    )
 
 
 def _scrolled(label: str, kind: str, head: str, lines: str) -> str:
@@ -157,12 +178,14 @@ def _scrolled(label: str, kind: str, head: str, lines: str) -> str:
     )
 
 
-def _cell(cell: Mean | None, centre: float, reach: float) -> str:
+def _cell(board: Board, pair: tuple[str, str], centre: float, reach: float) -> str:
+    cell, points = board.payoff.get(pair), board.standings.payoff.get(pair)
     if cell is None:
         return "<td></td>"
     share = (cell.mean - centre) / reach
     colour = f"color-mix(in srgb,var(--{'up' if share > 0 else 'down'}) {abs(share) * 45:.0f}%,transparent)"
-    return f'<td style="background:{colour}">{brief(cell.mean)}</td>'
+    bounds = "" if points is None else f' title="points {points.mean:.2f}, {points.low:.2f} to {points.high:.2f}"'
+    return f'<td style="background:{colour}"{bounds}>{brief(cell.mean)}</td>'
 
 
 def brief(number: float) -> str:

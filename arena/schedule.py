@@ -72,6 +72,11 @@ class Schedule:
         """Whether a round depends on how the matches before it ended."""
         return self.plan.shape in ADAPTIVE
 
+    @property
+    def draws(self) -> dict[str, float]:
+        """A draw probability of 0 for each game that can't be drawn; the mean over a rotation can be equal in any."""
+        return {} if self.plan.paired else {label: 0.0 for label, game in self.rules.items() if not game.info.draws}
+
     def field(self, game: str, out: Collection[tuple[str, str]] = ()) -> list[str]:
         """The entrants of a game that are still in it, in an order that isn't the one they were listed in."""
         wanted = (game, self.rules[game].name)

@@ -7,18 +7,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import permutations
 from math import inf
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 from arena.pairing import round_of
-from arena.ratings import TASK, Rating, Ratings, ordered
+from arena.ratings import TASK, Forecast, Rating, Ratings, ordered
 from arena.schedule import Schedule
 from arena.shapes import shares
 from arena.standings import Standing, Standings
 from arena.types import RATED, Match
-
-SHOWN = ("agent", "elo", "low", "high", "matches", "points", "needed")  # of a line of the standings
 
 
 class Mean(NamedTuple):
@@ -67,6 +66,17 @@ class Board:
 
         return Standings.of(self.log, entrants=self.entrants, block=dealt)
 
+    @cached_property
+    def forecasts(self) -> Mapping[tuple[str, str], Forecast]:
+        """How a match of any two that matches link will end; none over several games, or where all are one team."""
+        alone = not self.game or any(agent.startswith(TASK) for island in self.standings.islands for agent in island)
+        linked = [] if alone else permutations((row for row in self.rows if row.elo is not None), 2)
+        return {
+            (one.agent, other.agent): self.standings.forecast(one.agent, other.agent, self.game)
+            for one, other in linked
+            if one.island == other.island
+        }
+
     @property
     def matches(self) -> int:
         return sum(self.endings.values())
@@ -90,23 +100,32 @@ class Board:
         return max(row.high - row.low if row.low is not None and row.high is not None else inf for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:
-        groups = self.groups
+        """Everything, to all digits. In `payoff` are `mean`, the mean score, and the mean points with their bounds."""
+        groups, met = self.groups, self.standings.payoff
+        whole = {key: value for key, value in self.standings.to_json().items() if key not in ("rows", "payoff")}
         return {
             "game": self.game,
             "matches": self.matches,
             "endings": dict(self.endings),
             "table": [
                 {
-                    **{key: getattr(row, key) for key in SHOWN},
+                    **asdict(row),
                     "group": groups[row.agent],
                     **dict(zip(("won", "drawn", "lost"), self.record[row.agent], strict=True)),
                 }
                 for row in self.rows
             ],
             "ratings": [{**asdict(rating), "low": rating.low} for rating in self.ratings],
-            "payoff": [{"agent": a, "other": b, "mean": c.mean, "n": c.n} for (a, b), c in self.payoff.items()],
-            "cycles": self.standings.cycles,
-            "notes": list(self.standings.notes),
+            "payoff": [
+                {"agent": a, "other": b, "mean": mean, "n": n}
+                | ({"points": met[a, b].mean, "low": met[a, b].low, "high": met[a, b].high} if (a, b) in met else {})
+                for (a, b), (mean, n) in self.payoff.items()
+            ],
+            "forecasts": [
+                {"agent": a, "other": b, "win": odds.p_win, "draw": odds.p_draw, "loss": odds.p_loss}
+                for (a, b), odds in self.forecasts.items()
+            ],
+            **whole,
         }
 
 
@@ -138,11 +157,11 @@ def scoreboard(schedule: Schedule, results: Mapping[str, Match]) -> Scoreboard:
     """Rate in the order of ids, so that it doesn't matter which match was finished first; entrants don't learn."""
     plan = schedule.plan
     log = [results[id] for id in sorted(results)]
-    rated = Ratings.rebuild(log, frozen=plan.entrants)
+    rated = Ratings.rebuild(log, plan.entrants, schedule.draws)
     games = []
     for game in schedule.rules:
         own = [match for match in log if match.game == game]
-        alone = Ratings.rebuild(own, frozen=plan.entrants) if len(schedule.rules) > 1 else rated
+        alone = Ratings.rebuild(own, plan.entrants, schedule.draws) if len(schedule.rules) > 1 else rated
         games.append(_board(game, own, alone, plan.name, schedule.field(game), payoff(own)))
     overall = overall_board(schedule, results, rated) if games[1:] else games[0]
     return Scoreboard(plan.name, plan.shape, overall, tuple(games), faults(log), schedule.withdrawn(results), rated)
@@ -151,7 +170,7 @@ def scoreboard(schedule: Schedule, results: Mapping[str, Match]) -> Scoreboard:
 def overall_board(schedule: Schedule, results: Mapping[str, Match], rated: Ratings | None = None) -> Board:
     """The list over all games."""
     plan, log = schedule.plan, [results[id] for id in sorted(results)]
-    rated = rated or Ratings.rebuild(log, frozen=plan.entrants)
+    rated = rated or Ratings.rebuild(log, plan.entrants, schedule.draws)
     return _board("", log, rated, plan.name, sorted(plan.entrants), payoff(_in_points(log)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 
 from rich.console import Console, Group, RenderableType
@@ -21,7 +21,10 @@ SHOWN = 16  # entrants; a table that is higher than the terminal can't be redraw
 
 
 class Spectator:
-    """Hears every match as it ends: `spectator(match, done)`. `before` are the matches that were played earlier."""
+    """Hears every match as it ends: `spectator(match, done)`. `before` are the matches that were played earlier.
+
+    A match that broke off and is tried again takes its own place. `draws` are as for `Ratings`.
+    """
 
     def __init__(
         self,
@@ -31,10 +34,11 @@ class Spectator:
         before: Iterable[Match] = (),
         console: Console | None = None,
         clock: Callable[[], float] = time.monotonic,
+        draws: Mapping[str, float] | None = None,
     ):
         self.title, self.expected, self.entrants, self.clock = title, expected, entrants, clock
-        self.log = list(before)
-        self.ratings = Ratings.rebuild(self.log, frozen=entrants)
+        self.log = {match.id: match for match in before}
+        self.ratings = Ratings.rebuild(self.log.values(), entrants, draws)
         self.begun, self.done, self.fresh = clock(), 0, 0
         self.console = console or terminal.err
         self.live: Live | None = None
@@ -47,7 +51,7 @@ class Spectator:
         return self
 
     def __call__(self, match: Match, done: int) -> None:
-        self.log.append(match)
+        self.log[match.id] = match
         self.ratings.add(match)
         self.done, self.fresh = done, self.fresh + 1
         if self.live is None:
@@ -65,8 +69,8 @@ class Spectator:
         table = Table(box=None, title=Text(terminal.one_line(self.title)), title_justify="left")
         for heading in ("agent", "low", "mu", "sigma", "won", "drawn", "lost", "broke"):
             table.add_column(heading, justify="left" if heading == "agent" else "right")
-        broke = Counter(match.fault for match in self.log if match.ending == "infra")
-        record = records(self.log)
+        broke = Counter(match.fault for match in self.log.values() if match.ending == "infra")
+        record = records(self.log.values())
         for who in self._best()[:SHOWN]:
             rating = self.ratings.rating(who, self._pool())
             numbers = [f"{rating.low:.2f}", f"{rating.mu:.2f}", f"{rating.sigma:.2f}", *map(str, record[who])]
@@ -86,10 +90,10 @@ class Spectator:
         return "  ".join(parts)
 
     def _endings(self) -> Counter[str]:
-        return Counter(match.ending for match in self.log)
+        return Counter(match.ending for match in self.log.values())
 
     def _pool(self) -> str:
-        return self.log[0].pool if self.log else "main"
+        return next((match.pool for match in self.log.values()), "main")
 
     def _best(self) -> list[str]:
         rated = [self.ratings.rating(who, self._pool()) for who in self.entrants]

@@ -64,7 +64,8 @@ class Standing:
 class Standings:
     """How agents stand, by island and strength.
 
-    `groups` are the longest runs of neighbours none of whom can be told from another; agents may be in several.
+    `groups` are the longest runs of neighbours none of whom can be told from another; agents may be in several, and one
+    whom nobody was compared with is in none.
     `islands` are the sets of agents that are linked by matches: strengths of different ones can't be compared.
     `draws` has how often equals draw, by game; `seats` the Elo points that a role of a game is worth, relative to the
     mean of its roles, where agents changed roles enough to tell. `cycles` is the share of circles among threes that met
@@ -192,7 +193,7 @@ def _stand(counted: Tally, names: list[str], level: float, power: float, samples
     total = sum(share.values())
 
     def needed(a: str, b: str) -> int | None:
-        lead = strengths[a] - strengths[b]
+        lead = round(strengths[a] - strengths[b], 9)  # equals differ by what Newton's method leaves
         told = sum(share[game] / total * worth(lead, log_nu.get(game, -math.inf)) for game in games)
         return apart.needed(a, b, lead, float(told), power)
 
@@ -200,7 +201,8 @@ def _stand(counted: Tally, names: list[str], level: float, power: float, samples
     groups: list[tuple[str, ...]] = []
     for number, island in enumerate(islands):
         ranked = sorted((a for a in island if not a.startswith(TASK)), key=lambda agent: (-strengths[agent], agent))
-        groups += apart.groups(ranked)
+        if len(island) > 1:  # of whom nobody was compared with nothing is known, not even that others are better
+            groups += apart.groups(ranked)
         for agent, below in zip_longest(ranked, ranked[1:]):
             elo = low = high = None
             if len(island) > 1:

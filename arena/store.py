@@ -146,7 +146,8 @@ class Store:
     def add(self, match: Match, episodes: Sequence[Episode]) -> bool:
         """Store a match with its episodes; False if it is there already.
 
-        An infra match gives way to the same match played again. Raises ValueError, and writes nothing, for a match that
+        An infra match gives way to the same match played again. The ratings of the pool, which a new match makes out of
+        date, are gone with it until `rate` brings the next. Raises ValueError, and writes nothing, for a match that
         ratings would refuse, and for an id that another match has.
         """
         rating_room.check(match)
@@ -171,6 +172,7 @@ class Store:
             self._base.executemany("INSERT INTO seat VALUES(?,?,?,?,?,?)", [(number, *row) for row in rows.seats])
             self._base.executemany("INSERT INTO turn VALUES(?,?,?,?,?,?,?,?)", [(number, *row) for row in rows.turns])
             self._count(number, rows)
+            self._base.execute("DELETE FROM rating WHERE pool=?", (match.pool,))
         return True
 
     def _count(self, number: int, rows: Rows) -> None:
@@ -209,12 +211,20 @@ class Store:
                 "INSERT INTO event(run, step, kind, content) VALUES(?,?,?,?)", (run, step, kind, dumps(dict(content)))
             )
 
+    def rule(self, pool: str, frozen: Iterable[str], draws: Mapping[str, float]) -> None:
+        """Note by which rules the matches of a pool are rated, so that ratings can be made of whatever is stored."""
+        with self._writing():
+            self._rule(pool, frozen, draws)
+
+    def _rule(self, pool: str, frozen: Iterable[str], draws: Mapping[str, float]) -> None:
+        rules = dumps(sorted(frozen)), dumps(dict(draws))
+        self._base.execute("INSERT OR REPLACE INTO rule VALUES(?,?,?)", (pool, *rules))
+
     def rate(self, ratings: Ratings) -> None:
         """Replace the snapshot of every list that `ratings` has, tasks included, and note the rules it was made by."""
-        rules = dumps(sorted(ratings.frozen)), dumps(ratings.draws)
         with self._writing():
             for pool, game, role in ratings.lists():
-                self._base.execute("INSERT OR REPLACE INTO rule VALUES(?,?,?)", (pool, *rules))
+                self._rule(pool, ratings.frozen, ratings.draws)
                 self._base.execute("DELETE FROM rating WHERE pool=? AND game=? AND role=?", (pool, game, role))
                 self._base.executemany(
                     "INSERT INTO rating VALUES(?,?,?,?,?,?,?)",
@@ -324,19 +334,14 @@ class Store:
             return self._base.execute("SELECT DISTINCT pool, game, role FROM rating ORDER BY 1, 2, 3").fetchall()
 
     def rated(self) -> list[str]:
-        """The pools that there are ratings of."""
+        """The pools whose matches are rated, also before the first snapshot of them."""
         with named(self.path):
             return [pool for (pool,) in self._base.execute("SELECT pool FROM rule ORDER BY pool")]
 
     def rebuild(self, pool: str) -> Ratings:
         """The ratings of a pool made anew from the log, by the rules that its snapshot was made by."""
         with named(self.path):
-            rules = self._base.execute("SELECT frozen, draws FROM rule WHERE pool=?", (pool,)).fetchone() or (
-                "[]",
-                "{}",
-            )
-        frozen, draws = map(json.loads, rules)
-        return Ratings.rebuild(self.log(pool), frozen, draws)
+            return integrity.rebuild(self._base, pool)
 
     def payoff(self, pool: str = "main", game: str | None = None) -> dict[tuple[str, str], Met]:
         """How every agent fared against every other one, in one game or over all; mirror matches don't count."""

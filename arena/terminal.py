@@ -92,6 +92,7 @@ class Ticker:
         self.title, self.total, self.every, self.clock = title, total, every, clock
         self.begun = self.told = clock()
         self.first: int | None = None
+        self.over = False
         self.bar: _Bar | None = None
 
     def __enter__(self) -> Ticker:
@@ -111,8 +112,9 @@ class Ticker:
         now = self.clock()
         if self.first is None:
             self.first = done
-        if done >= self.total or done == self.first or now - self.told >= self.every:
-            self.told = now
+        over, before = done >= self.total, self.over  # beyond the end it is not told line by line
+        if (over and not before) or done == self.first or now - self.told >= self.every:
+            self.told, self.over = now, over
             parts = (f"{self.title} {done}/{self.total}", shown, self._left(done, now))
             note("  ".join(part for part in parts if part))
 

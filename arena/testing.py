@@ -306,6 +306,9 @@ def _check_sums(game: Game, returns: dict[str, float], of: str) -> None:
         _claim(abs(total) < 1e-9, f"info.zero_sum is True, but the returns of {of} sum to {total}: {returns}")
     if game.info.cooperative:
         _claim(len(set(returns.values())) == 1, f"info.cooperative is True, but the returns of {of} differ: {returns}")
+    if not game.info.draws:
+        means = [round(math.fsum(returns[seat] for seat in team) / len(team), 9) for team in game.teams()]
+        _claim(len(set(means)) == len(means), f"info.draws is False, but teams are equal in {of}: {returns}")
 
 
 def _check_hidden_moves(game: Game, seed: int) -> None:

@@ -24,7 +24,7 @@ from arena.store import Store
 from arena.types import Episode, Match, role_of
 
 Entrant = Callable[[str, str], Agent]  # (label of a game, role) -> the agent that plays it
-Watch = Callable[[Match, int], object]  # hears every match that was just played, and how many are done
+Watch = Callable[[Match, int], object]  # hears every match just played, and how many are done and not tried again
 
 
 @dataclass(frozen=True)
@@ -159,26 +159,57 @@ async def contest(
 
     Every match is stored as soon as it is over, and what the store has isn't played again: an interrupted tournament
     goes on with the same call. Matches that ended as infra are tried once more, unless later rounds already depend on
-    them. An agent that fails costs a match, never the tournament.
+    them. An agent that fails costs a match, never the tournament. Raises ValueError where `refuse_log` does.
     """
     if concurrency < 1:
         raise ValueError(f"concurrency is {concurrency}: at least one match must be under way")
     schedule, seats = Schedule(plan), _Seats(entrants, rules or Rules())
+    log = list(store.log(plan.name)) if store else []
+    refuse_log(plan, log)
+    if store is not None:
+        store.rule(plan.name, plan.entrants, schedule.draws)  # before the first match: whatever is stored can be rated
     done: dict[str, Match] = {}
+    again: set[str] = set()
 
     def finished(match: Match, episodes: Sequence[Episode]) -> None:
         if store is not None:
             store.add(match, episodes)
         done[match.id] = match
+        again.discard(match.id)
         if watch is not None:
-            watch(match, len(done))
+            watch(match, len(done) - len(again))
 
-    for block, again in _blocks(schedule, list(store.log(plan.name)) if store else [], done):
+    for block, broken in _blocks(schedule, log, done):
+        again.update(broken)
         await _play_all([p for p in block if p.id not in done or p.id in again], plan, seats, concurrency, finished)
     board = scoreboard(schedule, done)
     if store is not None:
         store.rate(board.rated)
     return board
+
+
+def refuse_log(plan: Plan, log: Iterable[Match]) -> None:
+    """Raise ValueError, with the remedy, for matches in a store that this plan doesn't lay out.
+
+    They would be missing in its table, and yet count in the ratings that are made anew from the store.
+    """
+    left = {match.id: match for match in log}
+    latest = max((round_of(id, plan.name) for id in left), default=-1)
+    if latest >= plan.rounds:
+        raise ValueError(
+            f"rounds is {plan.rounds}, but matches of {latest + 1} rounds were played: give rounds={latest + 1} or "
+            "more, or another folder"
+        )
+    schedule, done = Schedule(plan), dict[str, Match]()
+    while left and (block := schedule.block(done)):
+        done.update({pairing.id: left.pop(pairing.id) for pairing in block if pairing.id in left})
+        if schedule.adaptive and any(pairing.id not in done for pairing in block):
+            break
+    if left:
+        raise ValueError(
+            f"{len(left)} stored matches of {plan.name!r} are not of this tournament, such as {min(left)!r}: "
+            "give it another name or folder"
+        )
 
 
 def so_far(plan: Plan, log: Iterable[Match]) -> Scoreboard:
@@ -196,6 +227,7 @@ def _blocks(
     """The blocks of a tournament, and the ids in each that broke off and are to be tried again.
 
     What the log has of a block is put into `done` first; whoever iterates adds the rest before asking for the next.
+    `until` ends it after the last block that the log has something of, never before: what was played counts.
     """
     plan = schedule.plan
     known = {match.id: match for match in log}
@@ -204,7 +236,7 @@ def _blocks(
         done.update({pairing.id: known[pairing.id] for pairing in block if pairing.id in known})
         final = (schedule.adaptive or plan.until > 0) and block[-1].round < latest
         yield block, () if final else {p.id for p in block if p.id in done and done[p.id].ending == "infra"}
-        if plan.until and overall_board(schedule, done).widest <= plan.until:
+        if plan.until and block[-1].round >= latest and overall_board(schedule, done).widest <= plan.until:
             return
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -50,7 +51,7 @@ class KuhnPoker(Game):
     """
 
     roles: Mapping[str, int] = {"first": 1, "second": 1}
-    info = GameInfo(zero_sum=True, chance=True, max_illegal=0, forfeit=-2.0)
+    info = GameInfo(zero_sum=True, chance=True, max_illegal=0, forfeit=-2.0, draws=False)
     # Value of the equilibrium by role (Kuhn 1950); the other two, as OpenSpiel has them.
     known: Mapping[str, float] = {"first": -1 / 18, "uniform_nash_conv": 11 / 12, "information_sets": 12}
 
@@ -61,6 +62,7 @@ class KuhnPoker(Game):
         if seats == 3:
             self.roles = dict.fromkeys(ROLES, 1)
             self.known = KNOWN_3
+            self.info = replace(self.info, draws=True)  # of those who lose
 
     def start(self, rng: random.Random, task: Task | None) -> Seats:
         seats = SEATS[: self.count]

@@ -53,7 +53,8 @@ class LiarsDice(Game):
         self.sides, self.count, self.each = sides, seats, dice
         self.roles = dict.fromkeys(ROLES[:seats], 1)
         most = seats * dice
-        self.info = GameInfo(zero_sum=True, chance=True, max_stages=most * (most * sides + 1), max_illegal=0)
+        stages = most * (most * sides + 1)
+        self.info = GameInfo(zero_sum=True, chance=True, max_stages=stages, max_illegal=0, draws=seats > 2)
         if (seats, dice) == (2, 1):
             self.known = {"information_sets": sides * 4**sides}
             if sides in VALUE:

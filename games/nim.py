@@ -26,7 +26,7 @@ class Nim(Game):
     """
 
     roles: Mapping[str, int] = {"first": 1, "second": 1}
-    info = GameInfo(zero_sum=True, perfect_information=True)
+    info = GameInfo(zero_sum=True, perfect_information=True, draws=False)
     designs: Mapping[str, Any] = {
         "heaps": tuple((a, b) for a in range(1, 6) for b in range(a, 6)),
         "misere": (False, True),

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from arena import play
+from arena import folder, play
 from arena.agent import BotAgent, HumanAgent, LLMAgent, OracleAgent, RandomAgent, ScriptedAgent
-from arena.cast import Cast
+from arena.cast import Cast, _contents
 from arena.cli import FAILED, MISUSED, main
 from arena.commands.play import show
 from arena.game import Game
@@ -35,6 +35,32 @@ def test_one_model_is_loaded_once_for_all_its_roles(monkeypatch, tmp_path):
     assert isinstance(nim, LLMAgent)
     assert kuhn.engine is nim.engine
     assert (kuhn.name, kuhn.role.name, nim.role.name) == ("tiny@kuhn", "kuhn", "nim")
+
+
+def test_the_checksum_of_an_agent_follows_its_files(monkeypatch, tmp_path):
+    monkeypatch.setenv("SCRIMMAGE_CACHE", str(tmp_path / "cache"))
+    cast = Cast(lambda _: None)
+    assert cast.checksum("random") == cast.checksum("mcts:10") == ""
+    script, role = tmp_path / "a.txt", tmp_path / "mine.yaml"
+    script.write_text("[bet]")
+    role.write_text("name: mine\nsystem: Play.\n")
+    before = cast.checksum(f"script:{script}"), cast.checksum(f"tiny@{role}")
+    assert before == (cast.checksum(f"script:{script}"), cast.checksum(f"tiny@{role}"))
+    script.write_text("[fold]")
+    role.write_text("name: mine\nsystem: Play well.\n")
+    after = cast.checksum(f"script:{script}"), cast.checksum(f"tiny@{role}")
+    assert not set(before) & set(after)
+
+
+def test_the_checksum_of_a_folder_is_that_of_what_it_holds(tmp_path):
+    with folder.fresh(tmp_path / "one") as one:
+        (one / "weights").write_text("1")
+    with folder.fresh(tmp_path / "two") as two:
+        (two / "weights").write_text("1")
+    assert _contents(tmp_path / "one", "") == _contents(tmp_path / "two", "")
+    with folder.fresh(tmp_path / "two") as two:
+        (two / "weights").write_text("2")
+    assert _contents(tmp_path / "one", "") != _contents(tmp_path / "two", "")
 
 
 class Heaps(Nim):
@@ -219,8 +245,8 @@ def test_a_tournament_is_played_rated_and_goes_on(capsys):
     assert standings(capsys) == first
     assert standings(capsys, "rounds=4")["matches"] == 4
     assert json.loads(Path("runs/small/report.json").read_text())["matches"] == 4
-    assert main(["tournament", "small.yaml"]) == 0
-    assert "small: nim(heaps=[1, 2]), 3 matches (3 over)" in capsys.readouterr().out
+    assert main(["tournament", "small.yaml", "rounds=4"]) == 0
+    assert "small: nim(heaps=[1, 2]), 4 matches (4 over)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import shutil
 from dataclasses import replace
 
@@ -17,7 +16,6 @@ from arena.cast import Cast
 from arena.engines import models
 from arena.engines.torch import checksum
 from arena.engines.transformer import Transformer
-from arena.evaluation import Estimate
 from arena.make import GameConfig, make
 from trainers import checkpoint, evaluate
 from trainers.config import LoraConfig, RolloutConfig, SeatConfig, TrainConfig
@@ -118,13 +116,6 @@ def test_play_agrees_with_the_exact_numbers(run):
                 half = (estimate["high"] - estimate["low"]) / 2
                 assert abs(estimate["mean"] - row[against]["exact"][seat]) < 2 * half
                 assert estimate["n"] == 60
-
-
-def test_an_interval_is_the_mean_and_two_standard_errors():
-    found = Estimate.of([1.0, -1.0, 2.0, 2.0])  # deviations 0, -2, 1, 1: variance 6 / 3 = 2
-    assert (found.mean, found.n) == (1.0, 4)
-    assert found.high - found.mean == pytest.approx(1.959964 * math.sqrt(2 / 4), abs=1e-6)
-    assert found.mean - found.low == pytest.approx(found.high - found.mean)
 
 
 def test_illegal_games_by_hand():

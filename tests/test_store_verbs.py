@@ -161,6 +161,16 @@ def test_ratings_and_payoff_are_shown(capsys, cup):
     assert sum(rating["game"] == "" for rating in told["ratings"]) == 3
 
 
+def test_a_tournament_that_was_cut_off_has_ratings_too(capsys, cup):
+    """A SIGKILL leaves the rules and the matches, and no snapshot: all that ratings are a function of."""
+    whole = shown(capsys, "ratings", "show", cup)
+    with Store(cup / "store.db") as store:
+        store._base.execute("DELETE FROM rating")
+    assert shown(capsys, "ratings", "show", cup) == whole
+    assert shown(capsys, "ratings", "rebuild", cup) == "cup: 9 ratings, where there were none yet\n"
+    assert shown(capsys, "ratings", "rebuild", cup) == "cup: 9 ratings, the same to the last digit\n"
+
+
 def test_a_run_without_ratings_has_none_to_rebuild(capsys):
     with Store("run/store.db") as store:
         store.add(cards("x", 1, "a", "b")[0], [])
@@ -175,6 +185,39 @@ def test_check_says_what_is_wrong_and_ends_with_an_error(capsys, cup):
     out, err = capsys.readouterr()
     assert out == "match 'cup-3': table match doesn't say what its record and body do\n"
     assert err.startswith("error: runs/cup/store.db has 1 faults")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE rating SET mu = mu + 1e-6 WHERE agent = 'a' AND game = ''", ["wrong about all games in pool 'cup'"]),
+        ("UPDATE rating SET matches = 7 WHERE role = 'first'", ["wrong about kuhn_poker as first in pool 'cup'"]),
+        ("DELETE FROM rating WHERE agent = 'b' AND role = 'second'", ["wrong about kuhn_poker as second"]),
+        ("INSERT INTO rating VALUES('cup', 'chess', '', 'z', 25, 8, 1)", ["wrong about chess in pool 'cup'"]),
+        ("UPDATE rule SET draws = '{}'", ["all games", "as first", "as second"]),
+        ("UPDATE rule SET frozen = '['", ["doesn't let pool 'cup' be rated"]),
+        ("DELETE FROM rule", ["table rule says nothing of pool 'cup'"]),
+    ],
+)
+def test_check_holds_ratings_and_their_rules_against_the_log(cup, change, told):
+    with Store(cup / "store.db") as store:
+        assert store.check() == []
+        store._base.execute(change)
+        found = store.check()
+    assert len(found) == len(told)
+    assert all(part in line for part, line in zip(told, found, strict=True))
+
+
+def test_a_match_more_takes_the_ratings_that_lack_it_with_it(capsys, cup):
+    """What is there is exact, at whatever instant the writer dies."""
+    with Store(cup / "store.db") as store:
+        match, episode = cards("cup-9", 9, "a", "b")
+        store.add(match, [episode])
+        assert store.lists() == []
+        assert store.check() == []
+        store.rate(store.rebuild("cup"))
+        assert store.check() == []
+        assert {rating.agent: rating.matches for rating in store.ratings("cup")} == {"a": 7, "b": 7, "c": 6}
 
 
 # -- tasks and Parquet ---------------------------------------------------------------------------------------------
@@ -197,6 +240,28 @@ def test_tasks_are_brought_up_to_date_and_what_was_refused_stays():
         assert store.tasks("run") == [first, second, refused]
         assert store.lineage("run") == [edge]
         assert store.tasks("other") == store.lineage("other") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE task SET step = 7 WHERE state = 'active'", "table task doesn't say what its record does"),
+        ("UPDATE task SET state = 'retired' WHERE state = 'active'", "table task doesn't say what its record does"),
+        ("UPDATE task SET record = replace(record, '1 + 1', '1 + 2') WHERE state = 'active'", "table task doesn't say"),
+        ("UPDATE task SET record = '{}' WHERE gate = 'duplicate'", "record that can't be read"),
+        ("INSERT INTO task_edge VALUES('run', 'x', 'y')", "table task_edge has 'x' for a parent of 'y'"),
+        ("UPDATE task_edge SET parent = child", "table task_edge has"),
+    ],
+)
+def test_check_holds_tasks_and_lineage_against_their_records(change, told):
+    first, second, refused = entries()
+    orphan = Entry(replace(second.task, parents=()), "refused", 1, gate="cluster")
+    with Store("store.db") as store:
+        store.keep("run", [first, second, refused, orphan], [(first.task.id, second.task.id)])
+        assert store.check() == []
+        store._base.execute(change)
+        (found,) = store.check()
+    assert told in found
 
 
 def test_parquet_says_what_the_store_does(capsys, cup):

@@ -167,6 +167,10 @@ def told(info, base=KuhnPoker):
         (told(GameInfo(chance=True, simultaneous=True)), "several seats didn't"),
         (told(GameInfo(zero_sum=True), RockPaperScissors), "several seats did move at once"),
         (told(GameInfo(simultaneous=True, perfect_information=True), RockPaperScissors), "isn't perfect information"),
+        (
+            told(GameInfo(zero_sum=True, simultaneous=True, draws=False), RockPaperScissors),
+            "draws is False, but teams are",
+        ),
         (told(GameInfo(zero_sum=True, simultaneous=True), ProposerSolver), "zero_sum is True, but the returns of"),
     ],
 )

@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -13,12 +14,13 @@ from arena import schedule as schedule_room
 from arena import tournament as room
 from arena.agent import PLAYER
 from arena.cast import Cast
+from arena.cli import FAILED, MISUSED, main
 from arena.guard import Rules
 from arena.make import GameConfig
 from arena.match import match_of, together
 from arena.ratings import MU, Ratings
-from arena.schedule import Plan
-from arena.scoreboard import payoff, records
+from arena.schedule import Plan, Schedule
+from arena.scoreboard import payoff, records, scoreboard
 from arena.store import Store
 from arena.tournament import EntrantConfig, TournamentConfig, contest, run, so_far
 
@@ -143,6 +145,28 @@ def test_unpaired_games_rate_roles():
             BOTS, 3
         )
         assert {r.agent: r.matches for r in store.ratings("round_robin")} == dict.fromkeys(BOTS, 6)
+
+
+def test_single_games_that_have_no_draws_are_rated_as_such():
+    """Two seats of Kuhn poker always win and lose: a margin for draws would take each win for a larger one."""
+    rps = GameConfig("rock_paper_scissors")
+    three = GameConfig("kuhn_poker", {"seats": 3})
+    with Store("store.db") as store:
+        board = play({**BOTS, "third": BOTS["random"]}, KUHN, rps, three, paired=False, store=store)
+        assert board.rated.draws == {"kuhn_poker": 0.0}  # of three, two may lose alike
+        plain = Ratings.rebuild(store.log(), frozen=board.overall.entrants)
+        known = Ratings.rebuild(store.log(), board.overall.entrants, {"kuhn_poker": 0.0})
+        assert store.rebuild("round_robin").table("round_robin") == known.table("round_robin")
+        assert list(board.overall.ratings) == known.table("round_robin") != plain.table("round_robin")
+        assert store.check() == []
+    assert play(BOTS, rounds=2).rated.draws == {}  # the mean of two games may well be equal
+
+
+def test_a_draw_of_a_game_that_has_none_is_refused():
+    drawless = Schedule(plan(BOTS, paired=False))
+    log = {"m": arena.Match("m", "kuhn_poker", (("oracle",), ("random",)), (0.0, 0.0), pool="round_robin")}
+    with pytest.raises(ValueError, match="'kuhn_poker' has draw probability 0"):
+        scoreboard(drawless, log)
 
 
 def test_pay_offs_are_the_means_that_one_computes_by_hand():
@@ -308,6 +332,18 @@ def test_an_error_of_the_game_stops_the_tournament_and_keeps_what_was_finished(m
         assert same(play(BOTS, store=store), play(BOTS))
 
 
+def test_a_tournament_of_which_nothing_could_be_rated_failed(capsys):
+    Path("silent.txt").write_text("")
+    Path("broken.yaml").write_text(
+        "{name: broken, rounds: 1, game: {name: kuhn_poker}, "
+        "entrants: [{name: a, agent: 'script:silent.txt'}, {name: b, agent: 'script:silent.txt'}]}"
+    )
+    assert main(["tournament", "broken.yaml"]) == FAILED
+    out, err = capsys.readouterr()
+    assert "has 0 replies" in out
+    assert "error: no match could be rated: 1 infra; the reasons stand in runs/broken/report.json" in err
+
+
 # -- resuming ------------------------------------------------------------------------------------------------------
 
 
@@ -327,6 +363,9 @@ def test_an_interrupted_tournament_goes_on_and_plays_nothing_twice(shape):
             play(entrants, store=store, concurrency=3, **shaped(shape))
         kept = ids(store)
         assert 0 < len(kept) < whole.overall.matches
+        assert (store.rated(), store.lists(), store.check()) == (["round_robin"], [], [])
+        some = Ratings.rebuild(store.log(), frozen=entrants)
+        assert store.rebuild("round_robin").table("round_robin") == some.table("round_robin") != []
         odd.deed = ""
         ticks = []
         board = play(entrants, store=store, concurrency=3, watch=lambda _, done: ticks.append(done), **shaped(shape))
@@ -394,6 +433,66 @@ def test_more_rounds_and_a_new_entrant_only_play_what_is_new():
         assert len(ticks) == 2
         play({**BOTS, "odd": lambda *_: Odd("")}, store=store, watch=lambda *_: ticks.append(1))
     assert len(ticks) == 2 + 10
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_fewer_rounds_than_were_played_are_refused_and_change_nothing(shape):
+    """A table of five rounds would disagree with the pay-offs and ratings of a store that holds seven."""
+    entrants = {**BOTS, "odd": lambda *_: Odd("")}
+    with Store("store.db") as store:
+        play(entrants, store=store, rounds=7, **shaped(shape))
+        before, rated = ids(store), store.ratings("round_robin")
+        with pytest.raises(ValueError, match="rounds is 5, but matches of 7 rounds were played: give rounds=7 or more"):
+            play(entrants, store=store, rounds=5, **shaped(shape))
+        assert (ids(store), store.ratings("round_robin")) == (before, rated)
+        more = play(entrants, store=store, rounds=8, **shaped(shape))
+        assert more.rated.table("round_robin") == store.rebuild("round_robin").table("round_robin")
+        assert same(more, play(entrants, rounds=8, **shaped(shape)))
+
+
+def test_the_command_refuses_fewer_rounds_and_leaves_the_folder_as_it_was(capsys):
+    words = ["tournament", "kuhn", "--folder=k"]
+    assert main([*words, "rounds=3"]) == 0
+    before = {path.name: path.read_bytes() for path in Path("k").iterdir() if path.suffix != ".db"}
+    capsys.readouterr()
+    assert main([*words, "rounds=2"]) == MISUSED
+    assert "rounds is 2, but matches of 3 rounds were played" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in Path("k").iterdir() if path.suffix != ".db"} == before
+
+
+def test_an_agent_whose_files_have_changed_is_not_taken_for_the_one_who_played(capsys):
+    """Half of the matches would be of other replies, under one name."""
+    Path("lines.txt").write_text("[bet]\n[bet]\n")
+    Path("s.yaml").write_text(
+        "{name: s, rounds: 2, game: {name: kuhn_poker}, "
+        "entrants: [{name: a, agent: 'script:lines.txt'}, {name: b, agent: random}]}"
+    )
+    assert main(["tournament", "s.yaml"]) == 0
+    assert main(["tournament", "s.yaml", "rounds=3"]) == 0
+    Path("lines.txt").write_text("[bet]\n[fold]\n")
+    capsys.readouterr()
+    assert main(["tournament", "s.yaml", "rounds=4"]) == MISUSED
+    assert "the files of agent 'script:lines.txt' have changed since it played here" in capsys.readouterr().err
+    Path("lines.txt").write_text("[bet]\n[bet]\n")
+    assert main(["tournament", "s.yaml", "rounds=4"]) == 0
+    assert main(["tournament", "s.yaml", "rounds=4", "--folder=other"]) == 0
+    assert Path("other/agents.json").read_text() == Path("runs/s/agents.json").read_text()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_store_with_matches_of_another_tournament_is_refused(shape):
+    with Store("store.db") as store:
+        play({**BOTS, "odd": lambda *_: Odd("")}, store=store, **shaped(shape))
+        with pytest.raises(ValueError, match="stored matches of 'round_robin' are not of this tournament"):
+            play({**BOTS, "odd": lambda *_: Odd("")}, store=store, seed=2, **shaped(shape))
+
+
+def test_a_wider_until_does_not_drop_what_was_played(monkeypatch):
+    monkeypatch.setattr(schedule_room, "BLOCK", 4)
+    with Store("store.db") as store:
+        play(BOTS, store=store, rounds=8)
+        assert play(BOTS, store=store, rounds=8, until=1e6).overall.matches == 8
+    assert play(BOTS, rounds=8, until=1e6).overall.matches == 4
 
 
 @pytest.mark.slow

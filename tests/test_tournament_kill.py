@@ -72,22 +72,27 @@ def stopped(folder, signals, matches, *words):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", ["round_robin", "swiss"])
+@pytest.mark.parametrize("shape", ["round_robin", "swiss", "gauntlet", "ladder"])
 def test_killed_and_resumed_it_has_every_match_once_and_the_same_table(shape):
-    """SIGKILL twice: after a few matches, and again later."""
+    """SIGKILL twice: after a few matches, and again later; what is stored by then can be rated."""
     Path("killed.yaml").write_text(CONFIG)
-    words = [f"shape={shape}"]
+    words = [f"shape={shape}", *(["challengers=[random]"] if shape == "gauntlet" else [])]
     expected = whole(*words, "--folder=whole")
     kept = 0
-    for matches in (3, 15):
+    for matches in (3, 12):
         code, _ = stopped("killed", signal.SIGKILL, matches, *words)
         assert code == -signal.SIGKILL
         assert kept < stored(Path("killed")) < expected["matches"]
         kept = stored(Path("killed"))
+        with Store("killed/store.db") as store:
+            assert (store.rated(), store.lists(), store.check()) == (["killed"], [], [])
+            rated = {rating.agent for rating in store.rebuild("killed").table("killed")}
+            assert set() < rated <= {row["agent"] for row in expected["table"]}
     assert whole(*words, "--folder=killed") == expected
     with Store("killed/store.db") as store, Store("whole/store.db") as other:
         assert Counter(match.id for match in store.log()) == Counter(match.id for match in other.log())
         assert store.check() == []
+        assert store.ratings("killed") == other.ratings("killed") == store.rebuild("killed").table("killed")
     assert json.loads(Path("killed/report.json").read_text()) == expected
     assert Path("killed/report.html").read_text() == Path("whole/report.html").read_text()
 

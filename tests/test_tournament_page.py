@@ -1,8 +1,9 @@
 """The page of a tournament says what was played, and whatever a name or an agent says stays text."""
 
 import asyncio
+import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from arena.agent import PLAYER
 from arena.commands.contest import show
 from arena.guard import Rules
 from arena.make import GameConfig
+from arena.payoff import Cell
 from arena.report_page import LONGEST, TURNS, brief, page, short, text, worth_reading, write
 from arena.schedule import Plan
+from arena.standings import Standing, Standings
 from arena.store import Store
 from arena.tournament import contest
 
@@ -34,6 +37,13 @@ class Says:
         if isinstance(self.what, Exception):
             raise self.what
         return self.what
+
+
+BOTS = {"random": lambda *_: arena.RandomAgent(), "oracle": lambda *_: arena.OracleAgent()}
+
+
+def breaks(*_):
+    return Says(RuntimeError("gone"))
 
 
 class Tags(HTMLParser):
@@ -135,6 +145,78 @@ def test_everybody_and_every_number_is_on_it(played):
     assert "breaks at kuhn_poker: 6 infra, the first time: " in shown
     assert "breaks was withdrawn from kuhn_poker" in shown
     assert "not legal: " in shown
+
+
+STANDING = Standing("random", 1.0, -50.0, 60.0, 7, 0.9, 5, 123, 0.456, 0.321, 0.654)
+CHANGES = {
+    "agent": "someone",
+    "elo": 77.0,
+    "low": -300.0,
+    "high": 300.0,
+    "matches": 99,
+    "points": 0.123,
+    "island": 3,
+    "needed": 555,
+    "nash": 0.111,
+    "skill": -0.222,
+    "alpha": 0.333,
+    "groups": (("perfect",), ("random",)),
+    "islands": (("perfect", "random"), ("someone", "another")),
+    "payoff": {("perfect", "random"): Cell(0.61, 0.51, 0.71, 9)},
+    "draws": {"kuhn_poker": 0.37},
+    "seats": {("kuhn_poker", "first"): 29.0},
+    "cycles": 0.83,
+    "level": 0.91,
+    "power": 0.77,
+    "notes": ("something is amiss",),
+}
+
+
+def told(board, standings, capsys):
+    """What terminal, JSON and page say of a board with these standings."""
+    one = replace(board.overall)
+    one.__dict__["standings"] = standings
+    board = replace(board, overall=one, games=(one,))
+    capsys.readouterr()
+    show(board)
+    return capsys.readouterr().out, json.dumps(board.to_json()), page(board)
+
+
+@pytest.mark.parametrize(
+    "changed", [f.name for kind in (Standing, Standings) for f in fields(kind) if f.name != "rows"]
+)
+def test_every_field_of_the_standings_reaches_the_terminal_the_json_and_the_page(changed, capsys):
+    """Nothing is computed for nobody: where a field changes, so does each of the three."""
+    names = ("random", "perfect", "someone")
+    board, _ = playing({name: lambda *_: arena.RandomAgent() for name in names}, rounds=2)
+    second = replace(STANDING, agent="perfect", elo=0.0)
+    standings = replace(board.overall.standings, rows=(STANDING, second), groups=(("random", "perfect"),))
+    if changed in {f.name for f in fields(Standing)}:
+        other = replace(standings, rows=(replace(STANDING, **{changed: CHANGES[changed]}), second))
+    else:
+        assert getattr(standings, changed) != CHANGES[changed]
+        other = replace(standings, **{changed: CHANGES[changed]})
+    before, after = told(board, standings, capsys), told(board, other, capsys)
+    assert [a != b for a, b in zip(before, after, strict=True)] == [True, True, True]
+
+
+def test_a_forecast_of_every_pair_stands_in_the_json_and_on_the_page():
+    board, source = playing({"a": BOTS["random"], "b": BOTS["oracle"]}, rounds=20)
+    odds = board.overall.standings.forecast("a", "b", "kuhn_poker")
+    assert {"agent": "a", "other": "b", "win": odds.p_win, "draw": odds.p_draw, "loss": odds.p_loss} in (
+        board.to_json()["forecasts"]
+    )
+    assert f"<td>{'/'.join(f'{100 * p:.0f}' for p in odds)}</td>" in source
+
+
+def test_who_has_not_played_is_in_no_group(capsys):
+    """Nothing is known of c and d: a letter of their own would say that they were told apart."""
+    entrants = {"a": BOTS["random"], "b": BOTS["oracle"], "c": breaks, "d": breaks}
+    board, source = playing(entrants, rounds=4)
+    groups = board.overall.groups
+    assert groups["c"] == groups["d"] == ""
+    assert "" not in (groups["a"], groups["b"])
+    assert source.count("not compared") == 2
 
 
 def test_a_bar_is_as_long_as_its_interval(played):

@@ -1,11 +1,27 @@
 """While a tournament is played a table lives on a terminal; elsewhere a line now and then."""
 
+import asyncio
 import io
 
 from rich.console import Console
 
+from arena.agent import PLAYER
+from arena.make import GameConfig
+from arena.schedule import Plan
 from arena.spectator import SHOWN, Spectator
+from arena.store import Store
+from arena.terminal import Ticker
+from arena.tournament import contest
 from arena.types import Match
+
+
+class Breaks:
+    """Never replies."""
+
+    name, role = "breaks", PLAYER
+
+    async def act(self, context):
+        raise RuntimeError("gone")
 
 
 def won(number, first="a", second="b", **more):
@@ -48,6 +64,37 @@ def test_elsewhere_a_line_tells_who_is_first(capsys):
     with Spectator("t", 1, ["b", "a"]) as watch:
         watch(won(1), 1)
     assert capsys.readouterr().err == "t 1/1  first a\n"
+
+
+def test_a_match_that_is_tried_again_counts_once():
+    """Twelve that broke off earlier and break again are twelve, not thirteen to twenty-four."""
+    broken = [Match(f"m{i:02}", "g", (("a",), ("b",)), (), ending="infra", fault="b") for i in range(12)]
+    watch = Spectator("t", 36, ["a", "b"], broken, console=terminal())
+    watch(broken[0], 25)
+    assert "25/36 matches  12 infra" in drawn(watch)
+    watch(won("m01"), 26)
+    assert "26/36 matches  11 infra" in drawn(watch)
+
+
+def test_a_tournament_that_goes_on_tells_how_far_it_is_and_ends_with_one_line(capsys):
+    """Three matches broke off and are tried again: the count grows from there, with a line at each end."""
+    entrants = {name: lambda *_: Breaks() for name in "ab"}
+    plan = Plan("p", (GameConfig("kuhn_poker"),), tuple(entrants), 3, strikes=0)
+    with Store("store.db") as store:
+        asyncio.run(contest(plan, entrants, store))
+        with Spectator("t", 3, plan.entrants, store.log("p")) as watch:
+            asyncio.run(contest(plan, entrants, store, watch=watch))
+    assert capsys.readouterr().err == "t 1/3  first a  infra 3\nt 3/3  first a  infra 3\n"
+
+
+def test_lines_beyond_the_end_are_told_now_and_then(capsys):
+    now = [0.0]
+    tick = Ticker("t", 2, clock=lambda: now[0])
+    for i in range(40):
+        now[0] = i / 2
+        tick(min(i, 2))
+    told = [line.split()[1] for line in capsys.readouterr().err.splitlines()]
+    assert told == ["0/2", "2/2", "2/2"]  # at the start, at the end, and 10 s after it
 
 
 def test_a_field_higher_than_the_terminal_is_cut_and_says_so():

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json as notation
+import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from arena import config, report_page, terminal
+from arena import config, measures, report_page, terminal
 from arena import tournament as rooms
 from arena.cast import Cast
-from arena.commands import print_json, run_folder, writable
+from arena.commands import Failed, print_json, run_folder, writable
 from arena.config import ConfigError
 from arena.scoreboard import Board, Scoreboard
 from arena.spectator import Spectator
 from arena.store import Store
 
-COLUMNS = ("", "agent", "elo", "95 %", "group", "points", "won", "drawn", "lost", "matches")
+COLUMNS = ("", "agent", "elo", "level", "group", "points", "won", "drawn", "lost", "matches")
+FREE = ("rounds", "until", "concurrency")  # what the same folder may be run with differently
 WIDEST = 8  # entrants whose pay-offs fit on a terminal
 
 
@@ -55,10 +58,14 @@ def tournament(
         if "human" in settings.words():
             settings = replace(settings, concurrency=1)  # one can't answer two questions at once
         writable(folder)
-        config.claim(folder, settings, free=("rounds", "until", "concurrency", "rules"))
+        config.refuse_other(folder, settings, free=FREE)
         with Store(folder / "store.db") as store:
             before = list(store.log(settings.name))
-            with Spectator(settings.name, schedule.expected, schedule.plan.entrants, before) as watch:
+            rooms.refuse_log(schedule.plan, before)
+            _claim_agents(folder, {word: cast.checksum(word) for word in sorted(settings.words())})
+            config.claim(folder, settings, free=FREE)
+            names, draws = schedule.plan.entrants, schedule.draws
+            with Spectator(settings.name, schedule.expected, names, before, draws=draws) as watch:
                 board = asyncio.run(rooms.run(settings, cast.agent, store, watch))
             (folder / "report.json").write_text(notation.dumps(board.to_json(), indent=1) + "\n")
             report_page.write(board, store, folder / "report.html")
@@ -67,6 +74,24 @@ def tournament(
     else:
         show(board)
         terminal.note(f"the page about it: {report or folder / 'report.html'}")
+    if report is None and all(row.elo is None for row in board.overall.rows):
+        raise Failed(f"no match could be rated: {_endings(board)}; the reasons stand in {folder / 'report.json'}")
+
+
+def _claim_agents(folder: Path, checksums: Mapping[str, str]) -> None:
+    """Note what the agents' files are; raises ConfigError if one is another than in the matches that were played."""
+    there = folder / "agents.json"
+    before = notation.loads(there.read_text(encoding="utf-8")) if there.is_file() else {}
+    for word, checksum in checksums.items():
+        if before.get(word, checksum) != checksum:
+            raise ConfigError(
+                f"the files of agent {word!r} have changed since it played here",
+                str(folder),
+                remedy="bring them back, give --folder another one, or give the changed agent another word and name",
+            )
+    partial = folder / ".agents.json.partial"
+    partial.write_text(notation.dumps({**before, **checksums}, indent=1) + "\n", encoding="utf-8")
+    os.replace(partial, there)
 
 
 def _again(settings: rooms.TournamentConfig, folder: Path, page: Path) -> Scoreboard:
@@ -86,21 +111,12 @@ def _again(settings: rooms.TournamentConfig, folder: Path, page: Path) -> Scoreb
 
 def show(board: Scoreboard) -> None:
     """The published table, each game's, and what went wrong."""
-    endings = ", ".join(f"{n} {ending}" for ending, n in board.overall.endings.items())
     what = board.overall.game or f"{len(board.games)} games"
-    terminal.table(
-        COLUMNS,
-        _lines(board.overall),
-        title=terminal.one_line(f"{board.name}: {what}, {board.overall.matches} matches ({endings})"),
-    )
-    _against(board.overall)
+    title = terminal.one_line(f"{board.name}: {what}, {board.overall.matches} matches ({_endings(board)})")
+    _table(board.overall, title)
     for one in board.games if board.games[1:] else ():
         terminal.say()
-        terminal.table(
-            COLUMNS,
-            _lines(one),
-            title=terminal.one_line(f"{one.game}: {one.matches} matches"),
-        )
+        _table(one, terminal.one_line(f"{one.game}: {one.matches} matches"))
     if board.faults:
         terminal.say()
         terminal.table(
@@ -109,8 +125,28 @@ def show(board: Scoreboard) -> None:
         )
     for (agent, game), reason in board.withdrawn.items():
         terminal.say(terminal.one_line(f"withdrawn from {game}: {agent} ({reason})"))
-    for note in board.overall.standings.notes:
-        terminal.say(terminal.one_line(note))
+    terminal.say()
+    shown = (board.overall, *(board.games if board.games[1:] else ()))
+    for line in dict.fromkeys(line for one in shown for line in measures.legend(one)):
+        terminal.say(line)
+
+
+def _endings(board: Scoreboard) -> str:
+    return ", ".join(f"{n} {ending}" for ending, n in board.overall.endings.items())
+
+
+def _table(board: Board, title: str) -> None:
+    """One list with all that is said of it."""
+    level = f"{100 * board.standings.level:g} %"
+    terminal.table(tuple(level if column == "level" else column for column in COLUMNS), _lines(board), title=title)
+    headings, rows = measures.columns(board)
+    if headings:
+        terminal.say()
+        named = [(i, row.agent, *cells) for i, (row, cells) in enumerate(zip(board.rows, rows, strict=True), 1)]
+        terminal.table(("", "agent", *headings), named)
+    _against(board)
+    for remark in measures.remarks(board):
+        terminal.say(terminal.one_line(remark))
 
 
 def _lines(board: Board) -> list[tuple[str | int, ...]]:

@@ -89,7 +89,12 @@ def ratings(run: Path | None = None, /, *, json: bool = False) -> None:
     with Store.read(store_of(run)) as store:
         lists = store.lists()
         tables = {one: store.ratings(*one) for one in lists}
-        met = {pool: store.payoff(pool) for pool in dict.fromkeys(pool for pool, _, _ in lists)}
+        pools = store.rated()
+        for pool in set(pools).difference(pool for pool, _, _ in lists):  # a tournament that was cut off, or still runs
+            made = store.rebuild(pool)
+            tables |= {one: made.table(*one) for one in made.lists()}
+        tables = dict(sorted(tables.items()))
+        met = {pool: store.payoff(pool) for pool in pools}
     if json:
         print_json(
             {
@@ -133,14 +138,16 @@ def rebuild(run: Path, /) -> None:
     with Store(path) as store:
         pools = store.rated()
         if not pools:
-            raise Failed(f"{path} has no ratings to rebuild: tournaments have, once they ended")
+            raise Failed(f"{path} has no ratings to rebuild: it holds no tournament")
         for pool in pools:
             before = {one: store.ratings(*one, tasks=True) for one in store.lists() if one[0] == pool}
             made = store.rebuild(pool)
             after = {one: made.table(*one, tasks=True) for one in made.lists()}
             store.rate(made)
             count = sum(len(table) for table in after.values())
-            if before == after:
+            if not before and after:
+                terminal.say(terminal.one_line(f"{pool}: {count} ratings, where there were none yet"))
+            elif before == after:
                 terminal.say(terminal.one_line(f"{pool}: {count} ratings, the same to the last digit"))
             else:
                 changed = sum(table != before.get(one) for one, table in after.items())
