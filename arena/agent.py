@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 from arena.chat import Chat
-from arena.context import Choice, Context, CutOff, View
+from arena.context import Choice, Context, CutOff, Left, View
 from arena.engines import ContextFull, Decoding, Engine
 from arena.game import Bot, Game
 from arena.seeding import derive
@@ -284,7 +284,10 @@ class ScriptedAgent:
 
 @dataclass(frozen=True)
 class HumanAgent:
-    """Somebody at a terminal. A bare legal move will do as a reply; an empty line is asked again."""
+    """Somebody at a terminal. A bare legal move will do as a reply; an empty line is asked again.
+
+    Raises `Left` at the end of the input.
+    """
 
     name: str = "human"
     role: Role = WHOLE
@@ -294,12 +297,18 @@ class HumanAgent:
     async def act(self, context: Context) -> str:
         if not context.turn and self.role.system:
             self.show(clean(self.role.system))
-        for message in context.messages[context.pending :]:
-            self.show(clean(message["content"]))
-        if context.legal:
-            self.show("moves: " + " ".join(clean(self.role.words(move)) for move in context.legal))
-        while not (reply := (await _in_thread(self.ask, f"{self.name}> ")).strip()):
-            self.show("say something, please")
+        heard = [message["content"] for message in context.messages[context.pending :]]
+        for text in heard:
+            self.show(clean(text))
+        moves = [self.role.words(move) for move in context.legal]
+        if any(move not in text for move in moves for text in heard[-1:]):  # many games list them themselves
+            self.show("moves: " + " ".join(map(clean, moves)))
+        try:
+            while not (reply := (await _in_thread(self.ask, f"{self.name}> ")).strip()):
+                self.show("say something, please")
+        except EOFError as error:
+            self.show("")  # the prompt stands on a line of its own
+            raise Left(f"nobody answers for {self.name!r} any more") from error
         said = reply if reply in context.legal else PLAYER.move(reply)
         # "bet" and "I take [bet]" will do; what the role understands as it is may be a list in brackets.
         return self.role.words(said) if said and (said == reply or not self.role.move(reply)) else reply
