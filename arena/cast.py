@@ -14,7 +14,8 @@ from arena.chat import Chat
 from arena.engines import Engine
 from arena.game import Game
 from arena.search import SearchAgent
-from roles import Role, load
+from arena.suited import needs_listed_moves
+from roles import Reply, Role, load
 
 POLICY = "policy"  # the word for the agent that learns, in a training config
 BASE = "base"  # and for the model that it began as, which stays so
@@ -80,15 +81,19 @@ class Cast:
             self._loaded[path] = import_module("arena.engines.torch").TorchEngine(transformer), Chat(tokenizer)
         return LLMAgent(word, role, *self._loaded[path])
 
-    def check(self, word: str, game: Game) -> None:
-        """Raise ValueError for a word that is no agent's, or whose agent can't play `game`; no model is loaded."""
+    def check(self, word: str, game: Game, role: str = "") -> None:
+        """Raise ValueError for a word that is no agent's, `Unsuited` for an agent who can't play `game` in this role.
+
+        The role may be a seat too, and "" means any. No model is loaded.
+        """
         agent = plain(word)
         if agent is None and (policy := trained(word)) is not None:
             import_module("trainers.saved").check(*policy)
         elif agent is None:
-            self.find(word)
-        elif isinstance(agent, OracleAgent | BotAgent | SearchAgent):
-            agent.suits(game)
+            if self.find(word)[1].reply is Reply.legal:
+                needs_listed_moves(word, game, role)
+        elif isinstance(agent, RandomAgent | OracleAgent | BotAgent | SearchAgent):
+            agent.suits(game, role)
 
     def find(self, word: str) -> tuple[Path, Role]:
         """The folder and the role of a model's word, without loading it; raises ValueError as `agent` does."""

@@ -71,8 +71,9 @@ async def play(
     while record.fault is None and game.turn():
         seen = len(record.turns)
         await _stage(game, game.acting, record)
-        for turn in record.turns[seen:] if told else ():
-            told(turn)
+        if told is not None:
+            for turn in record.turns[seen:]:
+                told(turn)
     if isinstance(record.fault, Forfeit):
         _give_up(game, record, str(record.fault))
     for context in contexts.values():

@@ -17,6 +17,7 @@ from arena.context import Left
 from arena.game import Game
 from arena.make import make
 from arena.store import Store
+from arena.suited import Unsuited
 from arena.types import Match
 from games.nim import Nim
 
@@ -77,12 +78,36 @@ def test_a_game_s_own_bot_sits_down_by_its_name(capsys):
             "oracle",
             "agent 'oracle' needs a game with an oracle, which Mute has not",
         ),
+        (make("taboo"), "random", "agent 'random' needs a game that lists its legal moves, which taboo does not"),
+        (make("taboo"), "mcts:9", "agent 'mcts:9' needs a game that lists its legal moves, which taboo does not"),
+        (make("connect_four"), "oracle", "agent 'oracle' needs a game with an oracle, which connect_four has not:"),
+        (make("proposer_solver"), "oracle", "agent 'oracle' needs a game with an oracle, which proposer_solver has"),
     ],
 )
 def test_a_word_that_does_not_suit_the_game_is_told_before_anything_is_loaded(game, word, line):
     with pytest.raises(ValueError, match=r".*") as caught:
         Cast().check(word, game)
     assert str(caught.value).startswith(line)
+
+
+def test_a_role_is_looked_at_where_it_first_comes_to_move():
+    """Connect four of 6 x 7 has no oracle for who moves second either; in proposer_solver the solvers have one."""
+    cast = Cast()
+    for role in ("o", "o_0"):
+        with pytest.raises(Unsuited, match=f"has not for '{role}'"):
+            cast.check("oracle", make("connect_four"), role)
+    cast.check("oracle", make("proposer_solver"), "solver")
+    with pytest.raises(Unsuited, match="for 'proposer'"):
+        cast.check("oracle", make("proposer_solver"), "proposer")
+
+
+def test_agents_that_can_not_play_are_told_before_the_game(capsys):
+    seats = ["--seat", "attacker=random", "--seat", "defender=random"]
+    assert main(["play", "taboo", *seats]) == MISUSED
+    assert capsys.readouterr().err.startswith("error: agent 'random' needs a game that lists its legal moves")
+    Path("four.yaml").write_text(TABLE.replace("nim, params: {heaps: [1, 2]}", "connect_four"))
+    assert main(["tournament", "four.yaml"]) == MISUSED
+    assert "entrant 'perfect' at connect_four: agent 'oracle' needs a game with an oracle" in capsys.readouterr().err
 
 
 def test_an_unknown_bot_is_one_line_of_every_command(capsys):

@@ -264,6 +264,15 @@ def test_any_agent_is_measured_by_a_command(capsys):
     assert "not measured" in capsys.readouterr().out
 
 
+def test_an_opponent_that_can_not_play_is_left_out_and_the_rest_is_measured(capsys):
+    words = ["evaluate", "random", "--game", "connect_four", "--against", "oracle", "--deals", "2", "--json"]
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["left_out"]["vs_oracle"].startswith("agent 'oracle' needs a game with an oracle, which connect_four")
+    assert found["left_out"]["vs_equilibrium"] == found["left_out"]["vs_oracle"]
+    assert found["vs_random"]["sampled"]["mean"]["n"] == 2
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from arena.commands import existing_run, print_json, reach, run_folder, writable
 from arena.config import ConfigError, nearest
 from arena.game import Game
 from arena.make import make
+from arena.suited import Unsuited
 from roles import Reply, Role
 from roles import role as roles
 
@@ -121,8 +123,10 @@ def _of_agent(word: str, game: Game, words: list[str], deals: int) -> Any:
     if (Path(word) / "config.yaml").is_file():
         raise ConfigError("a run is measured in its own game", word, remedy="leave --game out")
     cast = Cast()
-    for one in (word, *words):
-        cast.check(one, game)
+    cast.check(word, game)
+    for one in words:
+        with suppress(Unsuited):  # `opponents` leaves it out, and says why
+            cast.check(one, game)
     agents = dict.fromkeys(game.roles, cast.agent(word))
     trial = evaluation.Trial(game, agents, word, deals)
     met, unmet = evaluation.opponents(game, {one: cast.agent(one) for one in words})
@@ -225,7 +229,7 @@ def learners(settings: Any, game: Game) -> dict[str, Role]:
         if seat.agent in (POLICY, BASE):
             found[name] = role
         else:
-            Cast().check(seat.agent, game)
+            Cast().check(seat.agent, game, name)
     return found
 
 

@@ -59,8 +59,8 @@ def play(name: str, /, *params: str, seat: SeatWords, seed: int = 0, games: int 
     chosen = _chosen(seat)
     seating(first, dict.fromkeys(chosen, HumanAgent()))  # the seats are checked before any model is loaded
     cast = Cast()
-    for word in chosen.values():
-        cast.check(word, first)
+    for role, word in chosen.items():
+        cast.check(word, first, role)
     agents = {role: cast.agent(word) for role, word in chosen.items()}
     human = any(isinstance(agent, HumanAgent) for agent in agents.values())
     jobs = [Job(make(name, **arguments), agents, seed=seed + i, stream=(seed, i)) for i in range(games)]
