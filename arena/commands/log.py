@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from arena.config import ConfigError, nearest
 from arena.pov import pov as lived
 from arena.store import Store
 from arena.types import Match
-from arena.where import Term, parse
+from arena.where import parse
 
 STORE = "store.db"
 
@@ -42,11 +43,11 @@ def store_of(run: Path | None) -> Path:
 
 
 def holding(match: str) -> Path:
-    """The store that has a match of this id, whichever run it was."""
+    """The store that has a match whose id is or begins so, whichever run it was."""
     for path in reversed(stores()):
-        with Store.read(path) as store:
-            if store.matches([Term("id", "=", match)], limit=1):
-                return path
+        with Store.read(path) as store, suppress(KeyError):
+            store.match(match)
+            return path
     raise ConfigError(f"match {match!r} is in no store of runs/", remedy="name its run too: scrimmage replay RUN MATCH")
 
 
@@ -116,7 +117,7 @@ def replay(run: str, match: str | None = None, /, *, pov: str = "", json: bool =
         The folder of a run or a tournament, or a store.db; may be left out for one below runs/. A run alone lists its
         matches.
     match
-        The id of a match.
+        The id of a match, or as much of its beginning as no other has.
     pov
         Show only what this seat heard and said, its thoughts included, and what it got.
     json
