@@ -91,7 +91,8 @@ def unfold(game: Game, agents: Mapping[str, Agent]) -> Space | str:
     if reason := next(filter(None, map(inexact, agents.values())), ""):
         return reason  # no need to unfold what nobody could fill
     try:
-        return exact.unfold(game, agents)
+        with terminal.Ticker(f"{game}: nodes of its tree, at most", exact.NODES) as tick:
+            return exact.unfold(game, agents, tick)
     except ValueError as error:  # its way of saying: too many nodes, or chances and moves that can't be listed
         return str(error)
 
