@@ -239,6 +239,7 @@ def test_many_games_are_ticked_off_beside_the_results(capsys):
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
+        ([], MISUSED, "nobody sits at first, second: --seat: seat somebody: --seat first=human --seat second=random"),
         (["--seat", "frist=random"], MISUSED, "kuhn_poker has no role or seat 'frist': did you mean 'first'?"),
         (["--seat", "first=random"], MISUSED, "seat 'second_0' of kuhn_poker has no agent: give one for 'second'"),
         (["--seat", "first"], MISUSED, "'first' is not ROLE=AGENT: --seat: write it like --seat first=random"),
@@ -253,6 +254,11 @@ def test_what_cannot_be_played_is_one_line(capsys, words, code, line):
     Path("said.txt").write_text("")
     assert main(["play", "kuhn_poker", *words]) == code
     assert capsys.readouterr().err.startswith(f"error: {line}")
+
+
+def test_a_game_that_is_not_there_is_told_before_who_plays_it(capsys):
+    assert main(["play", "kuhn_pokre"]) == MISUSED
+    assert capsys.readouterr().err.startswith("error: game 'kuhn_pokre' not found: did you mean 'kuhn_poker'?")
 
 
 @pytest.fixture

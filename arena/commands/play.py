@@ -24,7 +24,9 @@ from arena.types import Episode, Turn
 SeatWords = Annotated[list[str], Parameter(name="--seat", allow_repeating=True)]
 
 
-def play(name: str, /, *params: str, seat: SeatWords, seed: int = 0, games: int = 1, json: bool = False) -> None:
+def play(
+    name: str, /, *params: str, seat: SeatWords | None = None, seed: int = 0, games: int = 1, json: bool = False
+) -> None:
     """Play a game: people, models, random and perfect players at any seat.
 
     One game is shown move by move, more are counted.
@@ -56,6 +58,9 @@ def play(name: str, /, *params: str, seat: SeatWords, seed: int = 0, games: int 
     arguments = config.words(params)
     first = make(name, **arguments)
     first.ready()
+    if not seat:
+        example = " ".join(f"--seat {role}={'human' if not i else 'random'}" for i, role in enumerate(first.roles))
+        raise ConfigError(f"nobody sits at {', '.join(first.roles)}", "--seat", remedy=f"seat somebody: {example}")
     chosen = _chosen(seat)
     seating(first, dict.fromkeys(chosen, HumanAgent()))  # the seats are checked before any model is loaded
     cast = Cast()
