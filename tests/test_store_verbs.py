@@ -68,6 +68,12 @@ def test_pages_of_what_was_asked_for_follow_each_other(capsys, cup):
     assert capsys.readouterr().err == "the next page: --after cup-1\n"
 
 
+@pytest.mark.parametrize("run", [[], ["runs/cup"]])
+def test_terms_that_lost_their_quotes_are_told_how_to_get_them(capsys, cup, run):
+    line = refused(capsys, "matches", *run, "--where", "agent=a", "score>0", "turns<=3")
+    assert line == "error: 'score>0' is no run: put all terms in quotes: --where 'agent=a score>0 turns<=3'\n"
+
+
 def test_the_beginning_of_an_id_will_do_where_no_other_begins_so(capsys, cup):
     with Store("runs/cup/store.db") as store:
         store.add(cards("solo-1234567890", 9, "a", "b")[0], [])

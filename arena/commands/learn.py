@@ -78,7 +78,7 @@ def train(name: str, /, *overrides: str, folder: Path | None = None) -> None:
 def evaluate(
     what: str,
     /,
-    *,
+    *params: str,
     game: str | None = None,
     against: list[str] | None = None,
     deals: int = evaluation.DEALS,
@@ -90,14 +90,17 @@ def evaluate(
 
         scrimmage evaluate runs/kuhn
         scrimmage evaluate smollm2-135m@leduc --game leduc_poker
+        scrimmage evaluate oracle --game kuhn_poker seats=3
         scrimmage evaluate bot:tit_for_tat --game 'prisoners_dilemma(rounds=3)' --against random
 
     Parameters
     ----------
     what
         The folder of a run; or, with --game, an agent's word, such as for `scrimmage play`.
+    params
+        What the game is made with, as key=value.
     game
-        The game in which the agent plays every seat in turn, with its parameters if it has some.
+        The game in which the agent plays every seat in turn, as `scrimmage play` takes it.
     against
         One more opponent, by its word; may be given several times.
     deals
@@ -106,8 +109,13 @@ def evaluate(
         Print the report as JSON.
     """
     words = against or []
+    if game is None and params:
+        raise ConfigError(f"{params[0]!r} is of no game", remedy="say which: --game kuhn_poker")
     with terminal.aside(json):
-        report = _of_run(Path(what), words, deals) if game is None else _of_agent(what, make(game), words, deals)
+        if game is None:
+            report = _of_run(Path(what), words, deals)
+        else:
+            report = _of_agent(what, make(game, **config.words(params)), words, deals)
     if json:
         print_json(report)
 

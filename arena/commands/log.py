@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from arena.config import ConfigError, nearest
 from arena.pov import pov as lived
 from arena.store import Store
 from arena.types import Match
-from arena.where import parse
+from arena.where import TERM, parse
 
 STORE = "store.db"
 
@@ -55,7 +56,13 @@ def holding(match: str) -> Path:
 
 
 def matches(
-    run: Path | None = None, /, *, where: str = "", after: str | None = None, limit: int = 20, json: bool = False
+    run: Path | None = None,
+    /,
+    *more: str,
+    where: str = "",
+    after: str | None = None,
+    limit: int = 20,
+    json: bool = False,
 ) -> None:
     """List the matches of a run, in the order they were stored.
 
@@ -73,6 +80,8 @@ def matches(
     ----------
     run
         The folder of a run or a tournament, or a store.db; without one, the run that was written last.
+    more
+        Nothing: whatever stands here belongs into --where.
     where
         Which matches: see above.
     after
@@ -82,6 +91,10 @@ def matches(
     json
         Print JSON.
     """
+    strays = [*([str(run)] if run is not None and not run.exists() and TERM.match(str(run)) else []), *more]
+    if strays:
+        whole = " ".join(filter(None, (where, *strays)))
+        raise ConfigError(f"{strays[0]!r} is no run", remedy=f"put all terms in quotes: --where {shlex.quote(whole)}")
     terms = parse(where)
     with Store.read(store_of(run)) as store:
         try:
