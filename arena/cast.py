@@ -104,6 +104,7 @@ class Cast:
             raise ValueError(f"agent {word!r} not found: did you mean {near[0] + colon + rest!r}?")
         carried = Path(model) / ROLE_FILE
         role = load(name or (str(carried) if carried.is_file() else "player"))
+        import_module("arena.engines.shelf").check(model)  # before torch is imported, which takes seconds
         models = import_module("arena.engines.models")
         path: Path = models.find(model, self.progress)
         models.speaks(path, [role])

@@ -190,6 +190,21 @@ def test_a_run_that_is_not_there_names_the_nearest(capsys):
         assert refused(capsys, verb, "runs/khun").startswith("error: no run: runs/khun: did you mean runs/kuhn?")
 
 
+def test_a_tournament_is_not_taken_for_a_run(capsys):
+    Path("runs/kuhn").mkdir(parents=True)
+    Path("runs/kuhn/config.yaml").write_text("name: kuhn\nentrants: [{name: a, agent: random}]\n")
+    for verb in ("evaluate", "export"):
+        line = refused(capsys, verb, "runs/kuhn")
+        assert line.startswith("error: that is a tournament, not a training run: runs/kuhn: its results are in runs/k")
+
+
+def test_a_word_of_nobody_is_refused_before_torch_is_imported():
+    tell = "import atexit, sys\natexit.register(lambda: print('torch' in sys.modules))"
+    done = scrimmage("evaluate", "nope", "--game", "kuhn_poker", before=tell)
+    assert (done.returncode, done.stdout) == (MISUSED, "False\n"), done.stderr
+    assert done.stderr.startswith("error: model 'nope' not found: give smollm2-135m, tiny, a folder")
+
+
 # -- how it ends ---------------------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from arena import terminal
 from arena.config import ConfigError, nearest
 
@@ -34,11 +36,15 @@ def print_json(content: Any) -> None:
 
 
 def existing_run(run: Path) -> Path:
-    """The folder, if a run was written there."""
+    """The folder, if a training run was written there."""
     if not (run / "config.yaml").is_file():
         others = [str(path.parent) for path in run.parent.glob("*/config.yaml")]
         remedy = f"there are {', '.join(sorted(others))}" if others else "train one first: scrimmage train"
         raise ConfigError("no run", str(run), nearest(str(run), others), remedy)
+    written = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+    if isinstance(written, dict) and "entrants" in written:
+        remedy = f"its results are in {run / 'report.html'}; scrimmage matches {run} lists what was played"
+        raise ConfigError("that is a tournament, not a training run", str(run), remedy=remedy)
     return run
 
 
