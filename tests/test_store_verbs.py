@@ -68,6 +68,13 @@ def test_pages_of_what_was_asked_for_follow_each_other(capsys, cup):
     assert capsys.readouterr().err == "the next page: --after cup-1\n"
 
 
+def test_where_tables_can_not_be_written_the_option_for_another_place_is_named(capsys, cup):
+    Path("taken").write_text("mine")
+    line = refused(capsys, "store", "export", cup, "--out", "taken")
+    assert line == "error: can't write: File exists: taken: free some space or give --out\n"
+    assert Path("taken").read_text() == "mine"
+
+
 @pytest.mark.parametrize("run", [[], ["runs/cup"]])
 def test_terms_that_lost_their_quotes_are_told_how_to_get_them(capsys, cup, run):
     line = refused(capsys, "matches", *run, "--where", "agent=a", "score>0", "turns<=3")

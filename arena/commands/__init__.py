@@ -48,8 +48,11 @@ def existing_run(run: Path) -> Path:
     return run
 
 
-def writable(folder: Path) -> None:
-    """Make the folder and write a byte into it, so that a full or read-only disk is told before the work."""
+def writable(folder: Path, option: str = "--folder") -> None:
+    """Make the folder and write a byte into it, so that a full or read-only disk is told before the work.
+
+    `option` is the one that names another folder.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as probe:
@@ -57,7 +60,7 @@ def writable(folder: Path) -> None:
             os.fsync(probe.fileno())
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ConfigError(f"can't write: {reason}", str(folder), remedy="free some space or give --folder") from error
+        raise ConfigError(f"can't write: {reason}", str(folder), remedy=f"free some space or give {option}") from error
 
 
 def run_folder(name: str) -> Path:

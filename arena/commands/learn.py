@@ -174,7 +174,7 @@ def export(
     """
     existing_run(run)
     out = out or Path("exports") / (f"{run.name}_{role}" if role else run.name)
-    writable(out.parent)
+    writable(out.parent, "--out")
     done = reach("trainers.export:export_run")(run, role, out, step, force=force)
     terminal.say(
         f"{out}: its logits are the live agent's to {done.max_logit_difference:.1e}; its README says how to load it"

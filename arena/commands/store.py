@@ -66,7 +66,7 @@ def export(run: Path, /, *, out: Path) -> None:
         The folder to write to.
     """
     path = store_of(run)
-    writable(out)
+    writable(out, "--out")
     with Store.read(path) as store:
         for table, rows in parquet.write(store, out).items():
             terminal.say(f"{out / table}.parquet: {rows} rows")
