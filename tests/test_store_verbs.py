@@ -75,6 +75,13 @@ def test_where_tables_can_not_be_written_the_option_for_another_place_is_named(c
     assert Path("taken").read_text() == "mine"
 
 
+@pytest.mark.parametrize("limit", [0, -3])
+def test_a_page_has_at_least_one_match(capsys, cup, limit):
+    assert refused(capsys, "matches", cup, "--limit", limit) == (
+        f"error: limit is {limit}: --limit: list at least one\n"
+    )
+
+
 @pytest.mark.parametrize("run", [[], ["runs/cup"]])
 def test_terms_that_lost_their_quotes_are_told_how_to_get_them(capsys, cup, run):
     line = refused(capsys, "matches", *run, "--where", "agent=a", "score>0", "turns<=3")

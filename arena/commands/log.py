@@ -91,6 +91,8 @@ def matches(
     json
         Print JSON.
     """
+    if limit < 1:
+        raise ConfigError(f"limit is {limit}", "--limit", remedy="list at least one")
     strays = [*([str(run)] if run is not None and not run.exists() and TERM.match(str(run)) else []), *more]
     if strays:
         whole = " ".join(filter(None, (where, *strays)))
