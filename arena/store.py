@@ -88,7 +88,7 @@ class Store:
         if version > len(MIGRATIONS):
             self._refuse_version()
         if not version and self._base.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise ValueError(f"{self.path} is not a store, but a database of something else: name another file")
+            self._refuse_version()
         self._base.execute("PRAGMA journal_mode=WAL")
         self._base.execute("PRAGMA synchronous=NORMAL")
         self._base.execute("PRAGMA foreign_keys=ON")
@@ -110,6 +110,10 @@ class Store:
 
     def _refuse_version(self) -> None:
         version = self._version()
+        if not version:
+            tables = self._base.execute("SELECT 1 FROM sqlite_master").fetchone()
+            what = "is not a store, but a database of something else" if tables else "is empty, so it is no store"
+            raise ValueError(f"{self.path} {what}: name another file")
         remedy = (
             "update scrimmage"
             if version > len(MIGRATIONS)
