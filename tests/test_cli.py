@@ -342,6 +342,8 @@ def test_a_new_game_trains_one_step_with_its_own_config():
         ("class", "'class' can't name a game"),
         ("../up", "'../up' can't name a game"),
         ("Duel", "'Duel' can't name a game"),
+        ("_x", "'_x' can't name a game: use lower-case letters, digits and _, like my_game"),
+        ("kuhn_poker", "'kuhn_poker' is the name of a built-in game: take another one, like my_kuhn_poker"),
         ("json", "'json' is the name of an installed module: take another one, like my_json"),
         ("taken", "taken.yaml exists already: .: take another name or --dir"),
     ],
