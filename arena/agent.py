@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 from arena.chat import Chat
-from arena.context import Choice, Context, CutOff, View
+from arena.context import Choice, Context, CutOff, Left, View
 from arena.engines import ContextFull, Decoding, Engine
 from arena.game import Bot, Game
 from arena.seeding import derive
+from arena.suited import Unsuited, first_turns, needs_listed_moves
 from arena.terminal import clean
 from roles import Memory, Reply, Role
 
@@ -212,6 +213,10 @@ class RandomAgent:
             raise ValueError(f"agent {self.name!r} needs a game that lists its legal moves: seat another agent here")
         return self.role.words(legal[derive(*context.seed, context.turn) % len(legal)])
 
+    def suits(self, game: Game, role: str = "") -> None:
+        """Raise `Unsuited` for a game that doesn't list legal moves to this role, or to any."""
+        needs_listed_moves(self.name, game, role)
+
 
 def drawn(context: Context, bot: Bot) -> str:
     """A move drawn by the probabilities of a fixed player, "" if it has none; the context's seed alone decides."""
@@ -232,11 +237,13 @@ class OracleAgent:
             raise ValueError(f"agent {self.name!r} needs a game with an oracle: seat another agent here")
         return self.role.words(move)
 
-    def suits(self, game: Game) -> None:
-        """Raise ValueError for a game without an oracle."""
-        if type(game).oracle is Game.oracle:
-            raise ValueError(
-                f"agent {self.name!r} needs a game with an oracle, which {game} has not: seat another agent"
+    def suits(self, game: Game, role: str = "") -> None:
+        """Raise `Unsuited` for a game without an oracle for this role, or for any."""
+        never = type(game).oracle is Game.oracle
+        if never or not all(game.oracle(seat) for seat in first_turns(game, role)):
+            whose = f" for {role!r}" if role and not never else ""
+            raise Unsuited(
+                f"agent {self.name!r} needs a game with an oracle, which {game} has not{whose}: seat another agent"
             )
 
 
@@ -254,7 +261,7 @@ class BotAgent:
     async def act(self, context: Context) -> str:
         return self.role.words(drawn(context, lambda game, seat: game.bot(self.bot)(game, seat)))
 
-    def suits(self, game: Game) -> None:
+    def suits(self, game: Game, role: str = "") -> None:
         """Raise ValueError for a game that has no such bot."""
         game.bot(self.bot)
 
@@ -284,7 +291,10 @@ class ScriptedAgent:
 
 @dataclass(frozen=True)
 class HumanAgent:
-    """Somebody at a terminal. A bare legal move will do as a reply; an empty line is asked again."""
+    """Somebody at a terminal. A bare legal move will do as a reply; an empty line is asked again.
+
+    Raises `Left` at the end of the input.
+    """
 
     name: str = "human"
     role: Role = WHOLE
@@ -294,12 +304,18 @@ class HumanAgent:
     async def act(self, context: Context) -> str:
         if not context.turn and self.role.system:
             self.show(clean(self.role.system))
-        for message in context.messages[context.pending :]:
-            self.show(clean(message["content"]))
-        if context.legal:
-            self.show("moves: " + " ".join(clean(self.role.words(move)) for move in context.legal))
-        while not (reply := (await _in_thread(self.ask, f"{self.name}> ")).strip()):
-            self.show("say something, please")
+        heard = [message["content"] for message in context.messages[context.pending :]]
+        for text in heard:
+            self.show(clean(text))
+        moves = [self.role.words(move) for move in context.legal]
+        if any(move not in text for move in moves for text in heard[-1:]):  # many games list them themselves
+            self.show("moves: " + " ".join(map(clean, moves)))
+        try:
+            while not (reply := (await _in_thread(self.ask, f"{self.name}> ")).strip()):
+                self.show("say something, please")
+        except EOFError as error:
+            self.show("")  # the prompt stands on a line of its own
+            raise Left(f"nobody answers for {self.name!r} any more") from error
         said = reply if reply in context.legal else PLAYER.move(reply)
         # "bet" and "I take [bet]" will do; what the role understands as it is may be a list in brackets.
         return self.role.words(said) if said and (said == reply or not self.role.move(reply)) else reply

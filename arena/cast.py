@@ -16,7 +16,8 @@ from arena.chat import Chat
 from arena.engines import Engine
 from arena.game import Game
 from arena.search import SearchAgent
-from roles import Role, load
+from arena.suited import needs_listed_moves
+from roles import Reply, Role, load
 
 POLICY = "policy"  # the word for the agent that learns, in a training config
 BASE = "base"  # and for the model that it began as, which stays so
@@ -82,15 +83,19 @@ class Cast:
             self._loaded[path] = import_module("arena.engines.torch").TorchEngine(transformer), Chat(tokenizer)
         return LLMAgent(word, role, *self._loaded[path])
 
-    def check(self, word: str, game: Game) -> None:
-        """Raise ValueError for a word that is no agent's, or whose agent can't play `game`; no model is loaded."""
+    def check(self, word: str, game: Game, role: str = "") -> None:
+        """Raise ValueError for a word that is no agent's, `Unsuited` for an agent who can't play `game` in this role.
+
+        The role may be a seat too, and "" means any. No model is loaded.
+        """
         agent = plain(word)
         if agent is None and (policy := trained(word)) is not None:
             import_module("trainers.saved").check(*policy)
         elif agent is None:
-            self.find(word)
-        elif isinstance(agent, OracleAgent | BotAgent | SearchAgent):
-            agent.suits(game)
+            if self.find(word)[1].reply is Reply.legal:
+                needs_listed_moves(word, game, role)
+        elif isinstance(agent, RandomAgent | OracleAgent | BotAgent | SearchAgent):
+            agent.suits(game, role)
 
     def checksum(self, word: str) -> str:
         """A sha256 of the files that the agent of a word is made of, as they are now; "" where the word says it all.
@@ -117,6 +122,7 @@ class Cast:
             raise ValueError(f"agent {word!r} not found: did you mean {near[0] + colon + rest!r}?")
         carried = Path(model) / ROLE_FILE
         role = load(name or (str(carried) if carried.is_file() else "player"))
+        import_module("arena.engines.shelf").check(model)  # before torch is imported, which takes seconds
         models = import_module("arena.engines.models")
         path: Path = models.find(model, self.progress)
         models.speaks(path, [role])

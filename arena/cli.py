@@ -14,8 +14,13 @@ from cyclopts.exceptions import CycloptsError
 from arena import doctor, terminal
 from arena.commands import Failed, contest, fence, learn, log, look, play, store
 from arena.commands.tasks import tasks
+from arena.context import Left
 
-FAILED, MISUSED, STOPPED = 1, 2, 130  # exit codes; 0 is success, 130 is what a shell reports of Ctrl-C
+FAILED, MISUSED, STOPPED = (
+    1,
+    2,
+    130,
+)  # exit codes; 0 is success, 130 is what a shell reports of Ctrl-C, and means Ctrl-D too
 RESUMED = ("demo", "train", "tournament", "evaluate")
 
 
@@ -80,7 +85,7 @@ def main(words: Sequence[str] | None = None) -> int:
         sys.path.append(here)  # last, so that a game of your own is found and nothing installed is shadowed
     try:
         build()(words, exit_on_error=False, print_error=False, result_action="return_value")
-    except KeyboardInterrupt as stop:
+    except (KeyboardInterrupt, Left) as stop:
         again = f"it resumes with: scrimmage {shlex.join(words)}" if words and words[0] in RESUMED else ""
         terminal.note(": ".join(part for part in ("stopped", str(stop), again) if part))
         return STOPPED

@@ -15,6 +15,13 @@ class Forfeit(Exception):
     """Raised by an agent, or by whoever watches over it, to give the game up: its seat forfeits."""
 
 
+class Left(BaseException):
+    """Raised by an agent when nobody is there any more: it stops whatever is being played.
+
+    No error of an agent, so nothing that records or forgives those catches it.
+    """
+
+
 @dataclass(frozen=True)
 class Choice:
     """The legal replies at one turn, as ids: `options[a]` follow the first `at` tokens of `view`.

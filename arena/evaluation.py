@@ -17,8 +17,10 @@ from arena.game import Game
 from arena.make import make
 from arena.play import in_parallel, play
 from arena.positions import Positions
+from arena.search import SearchAgent
 from arena.seeding import derive
 from arena.strategy import NoOdds, Table, inexact, strategy
+from arena.suited import Unsuited
 from arena.types import Episode, role_of
 
 DEALS = 200  # sampled games for each seat and opponent
@@ -65,18 +67,21 @@ def spare(agents: Mapping[str, Agent]) -> None:
 def opponents(game: Game, words: Mapping[str, Agent]) -> tuple[dict[str, Agent], dict[str, str]]:
     """Whom to measure against, by the key of a row, `words` included; and who isn't met, and why."""
     spare(words)
-    met: dict[str, Agent] = {}
+    wanted: dict[str, Agent] = {}
     left = {}
     if game.info.zero_sum or game.info.cooperative:
-        met["vs_random"] = RandomAgent()
-        game.reset(seed=0)
-        if game.oracle(game.acting[0]):
-            met["vs_equilibrium"] = OracleAgent()
-        else:
-            left["vs_equilibrium"] = f"{game} has no oracle"
+        wanted |= {"vs_random": RandomAgent(), "vs_equilibrium": OracleAgent()}
     else:
         left["vs_random"] = "in a game of general sum, a return against fixed players doesn't tell who plays better"
-    return met | {f"vs_{word}": agent for word, agent in words.items()}, left
+    met = {}
+    for key, agent in (wanted | {f"vs_{word}": agent for word, agent in words.items()}).items():
+        try:
+            if isinstance(agent, RandomAgent | OracleAgent | SearchAgent):
+                agent.suits(game)
+            met[key] = agent
+        except Unsuited as error:
+            left[key] = str(error)
+    return met, left
 
 
 def unfold(game: Game, agents: Mapping[str, Agent]) -> Space | str:
@@ -86,7 +91,8 @@ def unfold(game: Game, agents: Mapping[str, Agent]) -> Space | str:
     if reason := next(filter(None, map(inexact, agents.values())), ""):
         return reason  # no need to unfold what nobody could fill
     try:
-        return exact.unfold(game, agents)
+        with terminal.Ticker(f"{game}: nodes of its tree, at most", exact.NODES) as tick:
+            return exact.unfold(game, agents, tick)
     except ValueError as error:  # its way of saying: too many nodes, or chances and moves that can't be listed
         return str(error)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from arena import positions, solve, strategy
+from arena import positions, solve, strategy, treesize
 from arena.agent import Agent
 from arena.game import Game
 from arena.make import make
@@ -15,23 +15,26 @@ from arena.positions import Positions
 from arena.solve import Policy, Tree
 from arena.strategy import Table
 
-# Unfolding takes about 40 microseconds a node, so that a game is found too large after 4 seconds.
+# Unfolding takes about 40 microseconds a node where the rules are quick, so that such a tree is there within 4 seconds.
 NODES = 100_000
 
 Space = Tree | Positions
 
 
-def unfold(game: Game, agents: Mapping[str, Agent]) -> Space:
+def unfold(game: Game, agents: Mapping[str, Agent], told: Callable[[int], None] = lambda nodes: None) -> Space:
     """The positions of a game of perfect information without chance, if no agent has a memory, else its tree.
 
-    Raises ValueError where it is too large, or chances and moves can't be listed.
+    Raises ValueError where it is too large, or chances and moves can't be listed; at once where the tree is far too
+    large. `told` hears of a tree now and then how many nodes it has so far.
     """
     info = game.info
     plain = info.perfect_information and not info.chance and not info.simultaneous
     own = make(game.name, **game.params)
     if plain and not any(map(strategy.remembers, agents.values())):
         return positions.positions(own)
-    return solve.tree(own, limit=NODES)
+    if (nodes := treesize.estimate(make(game.name, **game.params))) > treesize.SURELY * NODES:
+        raise ValueError(f"the tree has about {nodes:.0e} nodes: more than {NODES} are too many to enumerate")
+    return solve.tree(own, limit=NODES, told=told)
 
 
 def summary(space: Space, table: Table) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def find(name: str) -> type[Game]:
     if not cls:
         if module not in names():
             near = nearest(module, names())
-            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(names())}"
+            hint = f"did you mean {near!r}?" if near else "scrimmage games lists them"
             raise ValueError(f"game {name!r} not found: {hint} (your own: 'module:Class')")
         module, cls = f"games.{module}", "".join(word.title() for word in module.split("_"))
     try:

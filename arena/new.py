@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Template
 
 from arena.config import ConfigError
+from arena.make import names
 
 RULES = '''\
 """$title: two guessers look for a secret number at the same time, and who is nearer wins.
@@ -90,7 +91,10 @@ def test_${name}_keeps_the_contract():
 
 def game(name: str, folder: Path) -> list[Path]:
     """Write `<name>.py`, `<name>.yaml` and `test_<name>.py`; raises ConfigError and writes nothing if any can't be."""
-    if not name.isidentifier() or keyword.iskeyword(name) or not name.isascii() or name != name.lower():
+    if name in names():
+        raise ConfigError(f"{name!r} is the name of a built-in game", remedy=f"take another one, like my_{name}")
+    plain = name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
+    if not plain or name.startswith("_") or name != name.lower():
         raise ConfigError(f"{name!r} can't name a game", remedy="use lower-case letters, digits and _, like my_game")
     if not folder.is_dir():
         raise ConfigError("no such folder", str(folder), remedy="make it first")

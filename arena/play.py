@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import itertools
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -49,13 +50,15 @@ async def play(
     id: str | None = None,
     stream: tuple[int | str, ...] = (),
     apart: Mapping[str, int] | None = None,
+    told: Callable[[Turn], None] | None = None,
 ) -> Episode:
     """Play one game; `agents` by role, or by seat where one role's seats differ.
 
     `seed` deals; with `stream`, such as (run seed, step, sample), and the seat it also seeds the replies, so that one
     deal can be played many times; a seat in `apart` draws others, by the number given, while the rest draw the same. A
     seat whose context or budget is used up ends the game as `cut_off`, an agent that raises `Forfeit` loses it, and any
-    other error ends it as `infra`. Raises ValueError for a seat without an agent and an agent without a seat.
+    other error ends it as `infra`, save `Left`, which is passed on. `told` hears every turn once its stage has been
+    answered: hidden parts too. Raises ValueError for a seat without an agent and an agent without a seat.
     """
     seats = seating(game, agents)
     game.reset(seed=seed, options={"task": task})
@@ -66,7 +69,11 @@ async def play(
     }
     record = _Record(seats, contexts, returns=dict.fromkeys(seats, 0.0))
     while record.fault is None and game.turn():
+        seen = len(record.turns)
         await _stage(game, game.acting, record)
+        if told is not None:
+            for turn in record.turns[seen:]:
+                told(turn)
     if isinstance(record.fault, Forfeit):
         _give_up(game, record, str(record.fault))
     for context in contexts.values():
@@ -204,10 +211,11 @@ def _identity(game: Game, seed: int, task: Task | None, names: Mapping[str, str]
     return f"{derive(*map(str, parts)):016x}"
 
 
-async def play_many(jobs: Iterable[Job], concurrency: int) -> list[Episode]:
+async def play_many(jobs: Iterable[Job], concurrency: int, tick: Callable[[int], None] | None = None) -> list[Episode]:
     """Play all jobs, up to `concurrency` of them at once; episodes come in the order of the jobs.
 
-    A job that raises (not its agents: those end an episode) stops the others and is raised.
+    `tick` hears after each game how many are over. A job that raises (not its agents: those end an episode) stops the
+    others and is raised.
     """
     if concurrency < 1:
         raise ValueError(f"concurrency is {concurrency}: at least one game must be under way")
@@ -219,12 +227,15 @@ async def play_many(jobs: Iterable[Job], concurrency: int) -> list[Episode]:
             raise ValueError(f"jobs {first} and {i} share one game object: make a game for each")
     episodes: list[Episode | None] = [None] * len(waiting)
     queue = iter(enumerate(waiting))
+    over = itertools.count(1)
 
     async def work() -> None:
         for i, job in queue:
             episodes[i] = await play(
                 job.game, job.agents, seed=job.seed, task=job.task, id=job.id, stream=job.stream, apart=job.apart
             )
+            if tick is not None:
+                tick(next(over))
 
     await in_parallel(work, min(concurrency, len(waiting)))
     return [episode for episode in episodes if episode is not None]

@@ -19,6 +19,7 @@ from arena.agent import WHOLE, drawn
 from arena.context import Context
 from arena.game import Game
 from arena.seeding import derive
+from arena.suited import Unsuited, needs_listed_moves
 from roles import Role
 
 EXPLORE = 1.0  # weight of a move's uncertainty, in units of the returns seen so far: UCB1 of Auer et al. 2002 has 1.4
@@ -51,10 +52,11 @@ class SearchAgent:
         seed = derive(*context.seed, context.turn, "search")
         return self.role.words(drawn(context, partial(search, past=past, simulations=self.simulations, seed=seed)))
 
-    def suits(self, game: Game) -> None:
-        """Raise ValueError for a game in which the search would have to look at what is hidden."""
+    def suits(self, game: Game, role: str = "") -> None:
+        """Raise `Unsuited` where moves aren't listed, or the search would have to look at what is hidden."""
+        needs_listed_moves(self.name, game, role)
         if not game.info.perfect_information and type(game).knows is Game.knows:
-            raise ValueError(f"agent {self.name!r} can't play {game}: it hides something and has no knows(seat)")
+            raise Unsuited(f"agent {self.name!r} can't play {game}: it hides something and has no knows(seat)")
 
 
 def search(game: Game, seat: str, *, past: Past, simulations: int, seed: int) -> Mapping[str, float]:

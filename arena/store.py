@@ -88,7 +88,7 @@ class Store:
         if version > len(MIGRATIONS):
             self._refuse_version()
         if not version and self._base.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise ValueError(f"{self.path} is not a store, but a database of something else: name another file")
+            self._refuse_version()
         self._base.execute("PRAGMA journal_mode=WAL")
         self._base.execute("PRAGMA synchronous=NORMAL")
         self._base.execute("PRAGMA foreign_keys=ON")
@@ -110,6 +110,10 @@ class Store:
 
     def _refuse_version(self) -> None:
         version = self._version()
+        if not version:
+            tables = self._base.execute("SELECT 1 FROM sqlite_master").fetchone()
+            what = "is not a store, but a database of something else" if tables else "is empty, so it is no store"
+            raise ValueError(f"{self.path} {what}: name another file")
         remedy = (
             "update scrimmage"
             if version > len(MIGRATIONS)
@@ -270,7 +274,7 @@ class Store:
             last = page[-1][0]
 
     def match(self, id: str) -> tuple[Match, tuple[Episode, ...]]:
-        """One match with all that was said in it."""
+        """One match with all that was said in it, by its id or as much of that as no other begins with."""
         number = self._number(id)
         query = "SELECT record, zstd FROM match LEFT JOIN body ON match_id = id WHERE id = ?"
         with named(self.path):
@@ -286,8 +290,16 @@ class Store:
             yield from ((match, episodes) for _, match, episodes in integrity.matches(self._base))
 
     def _number(self, id: str) -> int:
+        """The number of the match of this id, or of the only one whose id begins so."""
+        begin = "SELECT id, uid FROM match WHERE uid >= ? AND substr(uid, 1, ?) = ? ORDER BY uid LIMIT 2"
         with named(self.path):
             row = self._base.execute("SELECT id FROM match WHERE uid=?", (id,)).fetchone()
+            if row is None and id:
+                row, *others = self._base.execute(begin, (id, len(id), id)).fetchall() or [None]
+                if others:
+                    raise ValueError(
+                        f"several matches begin with {id!r}: {row[1]}, {others[0][1]}: give more of the id"
+                    )
             if row is None:
                 known = [uid for (uid,) in self._base.execute("SELECT uid FROM match ORDER BY id DESC LIMIT 1000")]
                 near = difflib.get_close_matches(id, known, 1)

@@ -11,13 +11,16 @@ from types import TracebackType
 from typing import Any
 
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import Segments
 from rich.table import Table
 from rich.text import Text
 
 # Markup would delete the text "[bet]", and emoji codes and highlighting would change what a model said.
 out = Console(markup=False, highlight=False, emoji=False)
 err = Console(markup=False, highlight=False, emoji=False, stderr=True)
+ANY_WIDTH = 100_000  # of a table that no terminal shows
 
 SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor moves
@@ -60,15 +63,24 @@ def note(text: str) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> None:
-    """Print a table; numbers stand right. Cells are cleaned."""
+    """Print a table; numbers stand right. Cells are cleaned.
+
+    Prose is wrapped to the terminal, and only there. A column of single words, such as ids, stays whole: what can't be
+    copied can't be asked for.
+    """
     rows = [list(row) for row in rows]
+    cells = [[one_line(f"{cell:.3f}" if isinstance(cell, float) else str(cell)) for cell in row] for row in rows]
     drawn = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for i, column in enumerate(columns):
         numbers = bool(rows) and all(isinstance(row[i], int | float) for row in rows)
-        drawn.add_column(column, justify="right" if numbers else "left", overflow="fold")
-    for row in rows:
-        drawn.add_row(*(one_line(f"{cell:.3f}" if isinstance(cell, float) else str(cell)) for cell in row))
-    out.print(drawn)
+        whole = all(" " not in row[i] for row in cells)
+        drawn.add_column(column, justify="right" if numbers else "left", overflow="fold", no_wrap=whole)
+    for row in cells:
+        drawn.add_row(*row)
+    room = out.options.update(width=ANY_WIDTH)
+    if out.is_terminal:  # what is wider than it for its ids is left to its own wrapping, which loses nothing
+        room = room.update(width=max(out.width, Measurement.get(out, room, drawn).minimum))
+    out.print(Segments(out.render(drawn, room)), crop=False)
 
 
 class _Bar(Progress):

@@ -108,23 +108,23 @@ class TournamentConfig:
         return {word for who in self.entrants for word in (who.agent, *who.seats.values(), *who.games.values()) if word}
 
 
-def check(config: TournamentConfig, suits: Callable[[str, Game], object] | None = None) -> Schedule:
+def check(config: TournamentConfig, suits: Callable[[str, Game, str], object] | None = None) -> Schedule:
     """The schedule of a config; raises ValueError, with the remedy, for whatever can be seen before anybody plays.
 
-    `suits` raises it for the word of an agent that can't play a game, as `Cast.check` does.
+    `suits` raises it for the word of an agent that can't play a game in a role, as `Cast.check` does.
     """
     schedule = Schedule(config.plan())
     roles = list(dict.fromkeys(role for game in schedule.rules.values() for role in game.roles))
     for who in config.entrants:
         refuse_words(f"entrant {who.name!r}: no game has the role", list(who.seats), roles)
         plays = [game for label, game in schedule.rules.items() if who.name in schedule.field(label)]
-        asked = {(who.word(game, role), str(game)): game for game in plays for role in game.roles}
-        for (word, label), game in asked.items():
+        asked = [(game, role) for game in plays for role in game.roles]
+        for game, role in asked:
             try:
                 if suits is not None:
-                    suits(word, game)
+                    suits(who.word(game, role), game, role)
             except ValueError as error:
-                raise ValueError(f"entrant {who.name!r} at {label}: {error}") from error
+                raise ValueError(f"entrant {who.name!r} at {game}: {error}") from error
     return schedule
 
 

@@ -16,6 +16,7 @@ from arena.game import Game
 from arena.types import Task, role_of
 
 T = TypeVar("T")
+TOLD = 1_000  # nodes between two reports of progress
 Plan = tuple[tuple[tuple[tuple[int, ...], ...], tuple[int, ...]], ...]
 
 
@@ -73,13 +74,18 @@ class Tree:
         return tuple(tuple(odds.get(move, 0.0) for move in legal) if odds else None for legal, odds in asked)
 
 
-def tree(game: Game, task: Task | None = None, limit: int = 1_000_000) -> Tree:
+def tree(
+    game: Game,
+    task: Task | None = None,
+    limit: int = 1_000_000,
+    told: Callable[[int], None] = lambda nodes: None,
+) -> Tree:
     """Play `game` in every way. Its chance may use choice, choices, sample, shuffle, randrange and randint.
 
     Raises ValueError beyond `limit` nodes, where legal moves aren't listed, and where what a seat has heard leaves open
-    which moves it has.
+    which moves it has. `told` hears now and then how many nodes there are so far.
     """
-    return _Builder(limit).build(game, task)
+    return _Builder(limit, told).build(game, task)
 
 
 class Chance(random.Random):
@@ -157,8 +163,8 @@ class _Position:
 class _Builder:
     """The lists that become a `Tree`, filled in one walk over the game."""
 
-    def __init__(self, limit: int):
-        self.limit, self.rng = limit, Chance()
+    def __init__(self, limit: int, told: Callable[[int], None]):
+        self.limit, self.told, self.rng = limit, told, Chance()
         self.index: dict[Information, int] = {}
         self.legal: list[tuple[str, ...]] = []
         self.positions: list[Game] = []
@@ -237,6 +243,8 @@ class _Builder:
 
     def _node(self, parent: int, edge: tuple[int, float]) -> int:
         self._room(len(self.parent))
+        if len(self.parent) % TOLD == TOLD - 1:
+            self.told(len(self.parent) + 1)
         self.parent.append(parent)
         self.edge.append(edge)
         self.decision.append(-1)

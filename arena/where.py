@@ -24,6 +24,7 @@ WORDS = {
     "against": "o.agent",
 }
 NUMBERS = {"turns": "m.turns", "illegal": "m.illegal", "tokens": "m.tokens", "score": "s.score"}
+COUNTS = ("turns", "illegal", "tokens")
 FIELDS = (*WORDS, *NUMBERS)
 SEATED = ("agent", "role", "score", "against")  # all of these are said of one and the same seat
 
@@ -73,8 +74,9 @@ def _term(field: str, sign: str, value: str) -> Term:
         number = float(value)
     except ValueError:
         number = math.nan
-    if math.isnan(number):
-        raise ConfigError(f"{field} is compared with {value!r}", "--where", remedy="give a number")
+    if not math.isfinite(number) or (field in COUNTS and number != int(number)):
+        remedy = "give a whole number" if field in COUNTS else "give a number"
+        raise ConfigError(f"{field} is compared with {value!r}", "--where", remedy=remedy)
     return Term(field, sign, number)
 
 

@@ -21,7 +21,7 @@ from arena.agent import (
     tempered,
 )
 from arena.chat import Chat, ChatError
-from arena.context import Context, CutOff
+from arena.context import Context, CutOff, Left
 from arena.engines import ContextFull
 from arena.engines.scripted import ScriptedEngine
 from arena.seeding import derive
@@ -346,9 +346,19 @@ def human(typed):
     return HumanAgent(ask=lambda prompt: typed, show=lambda text: None)
 
 
-def test_a_human_who_leaves_is_an_error_of_the_agent():
+def test_a_human_reads_moves_once_where_the_game_lists_them():
+    shown = []
+    agent = HumanAgent(ask=lambda prompt: "bet", show=shown.append)
+    act(agent, heard("Card: K. Actions: [check] [bet]", legal=("check", "bet")))
+    act(agent, heard("Card: K. Actions: [check] and more", legal=("check", "bet")))
+    assert shown[0] == "Card: K. Actions: [check] [bet]"
+    assert shown[1:] == ["Card: K. Actions: [check] and more", "moves: [check] [bet]"]
+
+
+def test_a_human_who_leaves_is_no_error_that_anybody_forgives():
     def gone(prompt):
         raise EOFError("no more input")
 
-    with pytest.raises(EOFError):
+    with pytest.raises(Left, match="nobody answers for 'human' any more") as caught:
         act(HumanAgent(ask=gone, show=lambda text: None), heard())
+    assert not isinstance(caught.value, Exception)

@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from arena import folder, play
-from arena.agent import BotAgent, HumanAgent, LLMAgent, OracleAgent, RandomAgent, ScriptedAgent
-from arena.cast import Cast, _contents
-from arena.cli import FAILED, MISUSED, main
+from arena.agent import PLAYER, BotAgent, HumanAgent, LLMAgent, OracleAgent, RandomAgent, ScriptedAgent
+from arena.cast import SIMPLE, Cast, _contents
+from arena.cli import FAILED, MISUSED, STOPPED, main
 from arena.commands.play import show
+from arena.context import Left
 from arena.game import Game
 from arena.make import make
 from arena.store import Store
+from arena.suited import Unsuited
 from arena.types import Match
 from games.nim import Nim
 
@@ -102,12 +104,36 @@ def test_a_game_s_own_bot_sits_down_by_its_name(capsys):
             "oracle",
             "agent 'oracle' needs a game with an oracle, which Mute has not",
         ),
+        (make("taboo"), "random", "agent 'random' needs a game that lists its legal moves, which taboo does not"),
+        (make("taboo"), "mcts:9", "agent 'mcts:9' needs a game that lists its legal moves, which taboo does not"),
+        (make("connect_four"), "oracle", "agent 'oracle' needs a game with an oracle, which connect_four has not:"),
+        (make("proposer_solver"), "oracle", "agent 'oracle' needs a game with an oracle, which proposer_solver has"),
     ],
 )
 def test_a_word_that_does_not_suit_the_game_is_told_before_anything_is_loaded(game, word, line):
     with pytest.raises(ValueError, match=r".*") as caught:
         Cast().check(word, game)
     assert str(caught.value).startswith(line)
+
+
+def test_a_role_is_looked_at_where_it_first_comes_to_move():
+    """Connect four of 6 x 7 has no oracle for who moves second either; in proposer_solver the solvers have one."""
+    cast = Cast()
+    for role in ("o", "o_0"):
+        with pytest.raises(Unsuited, match=f"has not for '{role}'"):
+            cast.check("oracle", make("connect_four"), role)
+    cast.check("oracle", make("proposer_solver"), "solver")
+    with pytest.raises(Unsuited, match="for 'proposer'"):
+        cast.check("oracle", make("proposer_solver"), "proposer")
+
+
+def test_agents_that_can_not_play_are_told_before_the_game(capsys):
+    seats = ["--seat", "attacker=random", "--seat", "defender=random"]
+    assert main(["play", "taboo", *seats]) == MISUSED
+    assert capsys.readouterr().err.startswith("error: agent 'random' needs a game that lists its legal moves")
+    Path("four.yaml").write_text(TABLE.replace("nim, params: {heaps: [1, 2]}", "connect_four"))
+    assert main(["tournament", "four.yaml"]) == MISUSED
+    assert "entrant 'perfect' at connect_four: agent 'oracle' needs a game with an oracle" in capsys.readouterr().err
 
 
 def test_an_unknown_bot_is_one_line_of_every_command(capsys):
@@ -172,9 +198,74 @@ def test_somebody_at_the_terminal_plays(capsys, monkeypatch):
     assert "first_0 (human): [A1]" in "\n".join(lines)
 
 
+def left(capsys, monkeypatch, *words, typed=""):
+    """What somebody saw who typed that and then left."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    assert main(["play", *words]) == STOPPED
+    out, err = capsys.readouterr()
+    assert err == "stopped: nobody answers for 'human' any more\n"
+    return out
+
+
+def test_who_plays_sees_open_moves_as_they_are_made_and_may_leave(capsys, monkeypatch):
+    seats = ("--seat", "first=bot:greedy", "--seat", "second=human")
+    out = left(capsys, monkeypatch, "tests.test_cast:Heaps", "heaps=[1,2]", *seats)
+    assert out.splitlines()[0] == "first_0 (bot:greedy): B2"
+    assert "over" not in out
+
+
+class Whisper(Game):
+    """One says a word that nobody hears, then the other guesses."""
+
+    roles = {"first": 1, "second": 1}
+
+    def start(self, rng, task):
+        return ("first_0",)
+
+    def parse(self, seat, text):
+        return text
+
+    def play(self, moves):
+        return ("second_0",) if "first_0" in moves else ()
+
+
+def test_who_plays_sees_hidden_moves_only_when_the_game_is_over(capsys, monkeypatch):
+    Path("said.txt").write_text("honey\n")
+    words = ("tests.test_cast:Whisper", "--seat", "first=script:said.txt", "--seat", "second=human")
+    assert "first_0" not in left(capsys, monkeypatch, *words)
+    assert "script:said.txt" not in left(capsys, monkeypatch, *words, typed="\n")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("sugar\n"))
+    assert "first_0 (script:said.txt): honey\n" in "\n".join(played(capsys, *words))
+
+
+class Leaver:
+    name, role = "leaver", PLAYER
+
+    async def act(self, context):
+        raise Left("the lights went out")
+
+
+def test_a_game_of_others_is_shown_while_it_is_played(capsys, monkeypatch):
+    monkeypatch.setitem(SIMPLE, "leaver", Leaver)
+    assert main(["play", "kuhn_poker", "--seat", "first=random", "--seat", "second=leaver"]) == STOPPED
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("first_0 (random): [")
+
+
+def test_many_games_are_ticked_off_beside_the_results(capsys):
+    seats = ("--seat", "first=random", "--seat", "second=random")
+    played(capsys, "kuhn_poker", *seats, "--games", "3")
+    assert main(["play", "kuhn_poker", *seats, "--games", "3"]) == 0
+    assert [line.split("  ")[0] for line in capsys.readouterr().err.splitlines()] == [
+        "kuhn_poker: games 1/3",
+        "kuhn_poker: games 3/3",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
+        ([], MISUSED, "nobody sits at first, second: --seat: seat somebody: --seat first=human --seat second=random"),
         (["--seat", "frist=random"], MISUSED, "kuhn_poker has no role or seat 'frist': did you mean 'first'?"),
         (["--seat", "first=random"], MISUSED, "seat 'second_0' of kuhn_poker has no agent: give one for 'second'"),
         (["--seat", "first"], MISUSED, "'first' is not ROLE=AGENT: --seat: write it like --seat first=random"),
@@ -182,13 +273,18 @@ def test_somebody_at_the_terminal_plays(capsys, monkeypatch):
         (["--seat", "first=random", "--seat", "second=rnadom"], MISUSED, "agent 'rnadom' not found: did you mean"),
         (["--seat", "first=random", "--games", "0"], MISUSED, "games is 0: --games: play at least one"),
         (["cards=9", "--seat", "first=random"], MISUSED, "game 'kuhn_poker'"),
-        (["--seat", "first=human", "--seat", "second=random"], FAILED, "1 of 1 games broke off: first_0"),
+        (["--seat", "first=script:said.txt", "--seat", "second=random"], FAILED, "1 of 1 games broke off: first_0"),
     ],
 )
-def test_what_cannot_be_played_is_one_line(capsys, monkeypatch, words, code, line):
-    monkeypatch.setattr(sys, "stdin", io.StringIO(""))  # nobody answers
+def test_what_cannot_be_played_is_one_line(capsys, words, code, line):
+    Path("said.txt").write_text("")
     assert main(["play", "kuhn_poker", *words]) == code
     assert capsys.readouterr().err.startswith(f"error: {line}")
+
+
+def test_a_game_that_is_not_there_is_told_before_who_plays_it(capsys):
+    assert main(["play", "kuhn_pokre"]) == MISUSED
+    assert capsys.readouterr().err.startswith("error: game 'kuhn_pokre' not found: did you mean 'kuhn_poker'?")
 
 
 @pytest.fixture

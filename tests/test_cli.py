@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 VERBS = [
     *("demo", "train", "evaluate", "export", "games", "roles", "doctor"),
     *("play", "tournament", "tasks", "matches", "replay", "model pull", "model find", "new game"),
-    *("store check", "store update", "store export", "ratings show", "ratings rebuild"),
+    *("store check", "store update", "store export", "ratings show", "ratings rebuild", "sandbox serve"),
 ]
 RUN = """
 name: cards
@@ -190,6 +190,21 @@ def test_a_run_that_is_not_there_names_the_nearest(capsys):
         assert refused(capsys, verb, "runs/khun").startswith("error: no run: runs/khun: did you mean runs/kuhn?")
 
 
+def test_a_tournament_is_not_taken_for_a_run(capsys):
+    Path("runs/kuhn").mkdir(parents=True)
+    Path("runs/kuhn/config.yaml").write_text("name: kuhn\nentrants: [{name: a, agent: random}]\n")
+    for verb in ("evaluate", "export"):
+        line = refused(capsys, verb, "runs/kuhn")
+        assert line.startswith("error: that is a tournament, not a training run: runs/kuhn: its results are in runs/k")
+
+
+def test_a_word_of_nobody_is_refused_before_torch_is_imported():
+    tell = "import atexit, sys\natexit.register(lambda: print('torch' in sys.modules))"
+    done = scrimmage("evaluate", "nope", "--game", "kuhn_poker", before=tell)
+    assert (done.returncode, done.stdout) == (MISUSED, "False\n"), done.stderr
+    assert done.stderr.startswith("error: model 'nope' not found: give smollm2-135m, tiny, a folder")
+
+
 # -- how it ends ---------------------------------------------------------------------------------------------------
 
 
@@ -327,6 +342,8 @@ def test_a_new_game_trains_one_step_with_its_own_config():
         ("class", "'class' can't name a game"),
         ("../up", "'../up' can't name a game"),
         ("Duel", "'Duel' can't name a game"),
+        ("_x", "'_x' can't name a game: use lower-case letters, digits and _, like my_game"),
+        ("kuhn_poker", "'kuhn_poker' is the name of a built-in game: take another one, like my_kuhn_poker"),
         ("json", "'json' is the name of an installed module: take another one, like my_json"),
         ("taken", "taken.yaml exists already: .: take another name or --dir"),
     ],

@@ -281,10 +281,28 @@ def test_any_agent_is_measured_by_a_command(capsys):
     assert "not measured" in capsys.readouterr().out
 
 
+def test_a_game_is_made_with_parameters_as_for_play(capsys):
+    words = ["evaluate", "random", "--game", "kuhn_poker", "seats=3", "--deals", "2", "--json"]
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["game"], found["nash_conv"]) == ("kuhn_poker(seats=3)", pytest.approx(2.0625))
+
+
+def test_an_opponent_that_can_not_play_is_left_out_and_the_rest_is_measured(capsys):
+    words = ["evaluate", "random", "--game", "connect_four", "--against", "oracle", "--deals", "2", "--json"]
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["left_out"]["vs_oracle"].startswith("agent 'oracle' needs a game with an oracle, which connect_four")
+    assert found["left_out"]["vs_equilibrium"] == found["left_out"]["vs_oracle"]
+    assert found["vs_random"]["sampled"]["mean"]["n"] == 2
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["evaluate", "random"], "say which: --game kuhn_poker"),
+        (["evaluate", "random", "seats=3"], "'seats=3' is of no game: say which: --game kuhn_poker"),
+        (["evaluate", "random", "--game", "kuhn_poker", "seat=3"], "did you mean 'seats'?"),
         (["evaluate", "bot:tit_for_tat", "--game", "kuhn_poker"], "has no bot"),
         (["evaluate", "random", "--game", "kuhn_pokr"], "did you mean 'kuhn_poker'"),
         (["evaluate", "runs/nothing_there"], "no run"),

@@ -87,7 +87,7 @@ class Told(Game):
     ("name", "params", "message"),
     [
         ("kuhn_pokr", {}, "'kuhn_pokr' not found: did you mean 'kuhn_poker'"),
-        ("chess960", {}, "there are .*nim"),
+        ("chess960", {}, r"^game 'chess960' not found: scrimmage games lists them \(your own: 'module:Class'\)$"),
         ("", {}, "not found"),
         ("nowhere:Game", {}, "No module named 'nowhere'"),
         ("games.nim:Nimm", {}, "Nimm"),

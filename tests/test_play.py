@@ -350,3 +350,24 @@ def test_jobs_do_not_share_a_game():
     with pytest.raises(ValueError, match="concurrency is 0"):
         asyncio.run(play_many([], 0))
     assert asyncio.run(play_many([], 5)) == []
+
+
+def test_turns_are_told_as_they_are_made():
+    """Between the replies, not after them."""
+    heard = []
+
+    class Counting(ScriptedAgent):
+        async def act(self, context):
+            heard.append(len(heard))
+            return await super().act(context)
+
+    episode = asyncio.run(play(Guess(), {"guesser": Counting(["[a]", "[b]", "[b]"])}, seed=0, told=heard.append))
+    first, second, third = episode.turns
+    assert heard == [0, first, 2, second, 4, third]
+
+
+def test_the_end_of_every_game_of_many_is_told():
+    counted = []
+    jobs = [Job(Guess(), {"guesser": RandomAgent()}, seed=i) for i in range(5)]
+    asyncio.run(play_many(jobs, 2, counted.append))
+    assert counted == [1, 2, 3, 4, 5]

@@ -68,6 +68,38 @@ def test_pages_of_what_was_asked_for_follow_each_other(capsys, cup):
     assert capsys.readouterr().err == "the next page: --after cup-1\n"
 
 
+def test_where_tables_can_not_be_written_the_option_for_another_place_is_named(capsys, cup):
+    Path("taken").write_text("mine")
+    line = refused(capsys, "store", "export", cup, "--out", "taken")
+    assert line == "error: can't write: File exists: taken: free some space or give --out\n"
+    assert Path("taken").read_text() == "mine"
+
+
+@pytest.mark.parametrize("limit", [0, -3])
+def test_a_page_has_at_least_one_match(capsys, cup, limit):
+    assert refused(capsys, "matches", cup, "--limit", limit) == (
+        f"error: limit is {limit}: --limit: list at least one\n"
+    )
+
+
+@pytest.mark.parametrize("run", [[], ["runs/cup"]])
+def test_terms_that_lost_their_quotes_are_told_how_to_get_them(capsys, cup, run):
+    line = refused(capsys, "matches", *run, "--where", "agent=a", "score>0", "turns<=3")
+    assert line == "error: 'score>0' is no run: put all terms in quotes: --where 'agent=a score>0 turns<=3'\n"
+
+
+def test_the_beginning_of_an_id_will_do_where_no_other_begins_so(capsys, cup):
+    with Store("runs/cup/store.db") as store:
+        store.add(cards("solo-1234567890", 9, "a", "b")[0], [])
+        store.add(cards("cup-12", 10, "a", "b")[0], [])
+    assert "solo-1234567890" in shown(capsys, "replay", cup, "solo")
+    assert "solo-1234567890" in shown(capsys, "replay", "solo-12")
+    assert shown(capsys, "replay", cup, "cup-1").startswith("cup-1 ")  # an id is itself, whatever begins with it
+    for place in ((), (cup,)):
+        line = refused(capsys, "replay", *place, "cup")
+        assert "several matches begin with 'cup': cup-0, cup-1: give more of the id" in line
+
+
 def test_without_a_run_the_one_written_last_is_meant_and_named(capsys, cup):
     with Store("runs/older/store.db") as store:
         store.add(replace(cards("older-1", 1, "x", "y")[0]), [])

@@ -76,9 +76,18 @@ def test_a_database_of_something_else_is_refused_and_stays_as_it_is():
         base.execute("CREATE TABLE letter(text TEXT)")
     base.close()
     before = dump("mail.db")
-    with pytest.raises(ValueError, match=r"mail\.db is not a store, but a database of something else"):
-        Store("mail.db")
+    for door in (Store, Store.read):
+        with pytest.raises(ValueError, match=r"mail\.db is not a store, but a database of something else"):
+            door("mail.db")
     assert dump("mail.db") == before
+
+
+def test_an_empty_file_is_called_empty_and_never_adopted(capsys):
+    Path("touched").touch()
+    for verb in (["matches"], ["store", "check"], ["store", "update"], ["ratings", "show"]):
+        assert main([*verb, "touched"]) == MISUSED
+        assert "empty, so it is no store" in capsys.readouterr().err
+    assert Path("touched").stat().st_size == 0
 
 
 def test_the_first_schema_is_never_edited(old):

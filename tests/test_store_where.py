@@ -122,6 +122,8 @@ def test_words_become_terms():
         ("agnet=x", "no field 'agnet': --where: did you mean agent?: there are id, pool, "),
         ("score=high", "score is compared with 'high': --where: give a number"),
         ("score>nan", "score is compared with 'nan': --where: give a number"),
+        ("score>=1e999", "score is compared with '1e999': --where: give a number"),
+        ("turns=2.5", "turns is compared with '2.5': --where: give a whole number"),
         ("score~1", "score can't be compared by ~: --where: use =, !=, <, <=, > or >="),
         ("game>nim", "game can't be compared by >: --where: use =, != or ~"),
         ("ending=forfiet", "--where ending 'forfiet' not found: did you mean 'forfeit'?"),

@@ -67,6 +67,31 @@ def test_a_table_holds_hostile_cells(capsys):
     assert lines[1].rstrip().endswith("1.000")
 
 
+IDS = [f"tic_tac_toe-{n:04}-2d40d8d1ec09d391-and-{n}" for n in range(2)]
+
+
+def drawn(monkeypatch, width, is_terminal):
+    """The lines of a table with ids, names and prose, where that is so wide."""
+    file = io.StringIO()
+    console = Console(markup=False, width=width, file=file, force_terminal=is_terminal, color_system=None)
+    monkeypatch.setattr(terminal, "out", console)
+    terminal.table(("match", "why"), [(id, "it took a very long time to say nothing at all, twice") for id in IDS])
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("width", [80, 60, 10])
+def test_an_id_is_never_broken_and_prose_is(monkeypatch, width):
+    lines = drawn(monkeypatch, width, is_terminal=True)
+    assert len(lines) > 3
+    assert [line.split()[0] for line in lines if "tic_tac" in line] == IDS
+
+
+def test_nothing_is_wrapped_in_a_pipe(monkeypatch):
+    lines = drawn(monkeypatch, 60, is_terminal=False)
+    assert [line.split(maxsplit=1)[0] for line in lines[1:]] == IDS
+    assert all(line.endswith("nothing at all, twice") for line in lines[1:])
+
+
 def test_progress_without_a_terminal_is_a_line_now_and_then(capsys):
     now = iter([0.0, 1.0, 2.0, 12.0, 13.0])
     with Ticker("kuhn", 4, every=10.0, clock=lambda: next(now)) as tick:

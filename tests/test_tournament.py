@@ -543,7 +543,7 @@ def test_every_config_runs(name):
     """Where a language model takes part, the tiny one takes its place."""
     settings = configs.load(TournamentConfig, name, ["rounds=1"])
     cast = Cast()
-    room.check(settings, lambda word, game: cast.check(word.replace("smollm2-135m", "tiny"), game))
+    room.check(settings, lambda word, game, role: cast.check(word.replace("smollm2-135m", "tiny"), game, role))
     board = asyncio.run(run(settings, lambda word: cast.agent(word.replace("smollm2-135m", "tiny"))))
     assert set(board.overall.endings) <= {"over", "forfeit"}
     assert {rating.agent for rating in board.overall.ratings} == {entrant.name for entrant in settings.entrants}

@@ -6,6 +6,7 @@ import asyncio
 import json
 import statistics
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from arena.engines.torch import TorchEngine
 from arena.engines.transformer import Transformer
 from arena.evaluation import DEALS, Row, Trial
 from arena.exact import Space
+from arena.suited import Unsuited
 from trainers import checkpoint, report
 from trainers.config import TrainConfig
 from trainers.learner import adapted
@@ -41,7 +43,8 @@ def run(run: Path, deals: int = DEALS, against: Sequence[str] = ()) -> dict[str,
     game = policies.rollout.game
     cast = Cast()
     for word in against:
-        cast.check(word, game)
+        with suppress(Unsuited):  # `opponents` leaves it out, and says why
+            cast.check(word, game)
     met, unmet = evaluation.opponents(game, {word: cast.agent(word) for word in against})
     space = evaluation.unfold(game, {role: policies.agent(role, 0) for role in policies.rollout.roles})
     rows = {}

@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from arena import terminal
 from arena.config import ConfigError, nearest
 
@@ -34,16 +36,23 @@ def print_json(content: Any) -> None:
 
 
 def existing_run(run: Path) -> Path:
-    """The folder, if a run was written there."""
+    """The folder, if a training run was written there."""
     if not (run / "config.yaml").is_file():
         others = [str(path.parent) for path in run.parent.glob("*/config.yaml")]
         remedy = f"there are {', '.join(sorted(others))}" if others else "train one first: scrimmage train"
         raise ConfigError("no run", str(run), nearest(str(run), others), remedy)
+    written = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+    if isinstance(written, dict) and "entrants" in written:
+        remedy = f"its results are in {run / 'report.html'}; scrimmage matches {run} lists what was played"
+        raise ConfigError("that is a tournament, not a training run", str(run), remedy=remedy)
     return run
 
 
-def writable(folder: Path) -> None:
-    """Make the folder and write a byte into it, so that a full or read-only disk is told before the work."""
+def writable(folder: Path, option: str = "--folder") -> None:
+    """Make the folder and write a byte into it, so that a full or read-only disk is told before the work.
+
+    `option` is the one that names another folder.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as probe:
@@ -51,7 +60,7 @@ def writable(folder: Path) -> None:
             os.fsync(probe.fileno())
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ConfigError(f"can't write: {reason}", str(folder), remedy="free some space or give --folder") from error
+        raise ConfigError(f"can't write: {reason}", str(folder), remedy=f"free some space or give {option}") from error
 
 
 def run_folder(name: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from arena.commands import existing_run, print_json, reach, run_folder, writable
 from arena.config import ConfigError, nearest
 from arena.game import Game
 from arena.make import make
+from arena.suited import Unsuited
 from roles import Reply, Role
 from roles import role as roles
 
@@ -76,7 +78,7 @@ def train(name: str, /, *overrides: str, folder: Path | None = None) -> None:
 def evaluate(
     what: str,
     /,
-    *,
+    *params: str,
     game: str | None = None,
     against: list[str] | None = None,
     deals: int = evaluation.DEALS,
@@ -88,14 +90,17 @@ def evaluate(
 
         scrimmage evaluate runs/kuhn
         scrimmage evaluate smollm2-135m@leduc --game leduc_poker
+        scrimmage evaluate oracle --game kuhn_poker seats=3
         scrimmage evaluate bot:tit_for_tat --game 'prisoners_dilemma(rounds=3)' --against random
 
     Parameters
     ----------
     what
         The folder of a run; or, with --game, an agent's word, such as for `scrimmage play`.
+    params
+        What the game is made with, as key=value.
     game
-        The game in which the agent plays every seat in turn, with its parameters if it has some.
+        The game in which the agent plays every seat in turn, as `scrimmage play` takes it.
     against
         One more opponent, by its word; may be given several times.
     deals
@@ -104,8 +109,13 @@ def evaluate(
         Print the report as JSON.
     """
     words = against or []
+    if game is None and params:
+        raise ConfigError(f"{params[0]!r} is of no game", remedy="say which: --game kuhn_poker")
     with terminal.aside(json):
-        report = _of_run(Path(what), words, deals) if game is None else _of_agent(what, make(game), words, deals)
+        if game is None:
+            report = _of_run(Path(what), words, deals)
+        else:
+            report = _of_agent(what, make(game, **config.words(params)), words, deals)
     if json:
         print_json(report)
 
@@ -121,8 +131,10 @@ def _of_agent(word: str, game: Game, words: list[str], deals: int) -> Any:
     if (Path(word) / "config.yaml").is_file():
         raise ConfigError("a run is measured in its own game", word, remedy="leave --game out")
     cast = Cast()
-    for one in (word, *words):
-        cast.check(one, game)
+    cast.check(word, game)
+    for one in words:
+        with suppress(Unsuited):  # `opponents` leaves it out, and says why
+            cast.check(one, game)
     agents = dict.fromkeys(game.roles, cast.agent(word))
     trial = evaluation.Trial(game, agents, word, deals)
     met, unmet = evaluation.opponents(game, {one: cast.agent(one) for one in words})
@@ -162,7 +174,7 @@ def export(
     """
     existing_run(run)
     out = out or Path("exports") / (f"{run.name}_{role}" if role else run.name)
-    writable(out.parent)
+    writable(out.parent, "--out")
     done = reach("trainers.export:export_run")(run, role, out, step, force=force)
     terminal.say(
         f"{out}: its logits are the live agent's to {done.max_logit_difference:.1e}; its README says how to load it"
@@ -225,7 +237,7 @@ def learners(settings: Any, game: Game) -> dict[str, Role]:
         if seat.agent in (POLICY, BASE):
             found[name] = role
         else:
-            Cast().check(seat.agent, game)
+            Cast().check(seat.agent, game, name)
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from arena.config import ConfigError, nearest
 from arena.pov import pov as lived
 from arena.store import Store
 from arena.types import Match
-from arena.where import Term, parse
+from arena.where import TERM, parse
 
 STORE = "store.db"
 
@@ -42,11 +44,11 @@ def store_of(run: Path | None) -> Path:
 
 
 def holding(match: str) -> Path:
-    """The store that has a match of this id, whichever run it was."""
+    """The store that has a match whose id is or begins so, whichever run it was."""
     for path in reversed(stores()):
-        with Store.read(path) as store:
-            if store.matches([Term("id", "=", match)], limit=1):
-                return path
+        with Store.read(path) as store, suppress(KeyError):
+            store.match(match)
+            return path
     raise ConfigError(f"match {match!r} is in no store of runs/", remedy="name its run too: scrimmage replay RUN MATCH")
 
 
@@ -54,7 +56,13 @@ def holding(match: str) -> Path:
 
 
 def matches(
-    run: Path | None = None, /, *, where: str = "", after: str | None = None, limit: int = 20, json: bool = False
+    run: Path | None = None,
+    /,
+    *more: str,
+    where: str = "",
+    after: str | None = None,
+    limit: int = 20,
+    json: bool = False,
 ) -> None:
     """List the matches of a run, in the order they were stored.
 
@@ -72,6 +80,8 @@ def matches(
     ----------
     run
         The folder of a run or a tournament, or a store.db; without one, the run that was written last.
+    more
+        Nothing: whatever stands here belongs into --where.
     where
         Which matches: see above.
     after
@@ -81,6 +91,12 @@ def matches(
     json
         Print JSON.
     """
+    if limit < 1:
+        raise ConfigError(f"limit is {limit}", "--limit", remedy="list at least one")
+    strays = [*([str(run)] if run is not None and not run.exists() and TERM.match(str(run)) else []), *more]
+    if strays:
+        whole = " ".join(filter(None, (where, *strays)))
+        raise ConfigError(f"{strays[0]!r} is no run", remedy=f"put all terms in quotes: --where {shlex.quote(whole)}")
     terms = parse(where)
     with Store.read(store_of(run)) as store:
         try:
@@ -116,7 +132,7 @@ def replay(run: str, match: str | None = None, /, *, pov: str = "", json: bool =
         The folder of a run or a tournament, or a store.db; may be left out for one below runs/. A run alone lists its
         matches.
     match
-        The id of a match.
+        The id of a match, or as much of its beginning as no other has.
     pov
         Show only what this seat heard and said, its thoughts included, and what it got.
     json

@@ -8,6 +8,7 @@ from pathlib import Path
 from arena import parquet, terminal
 from arena.commands import Failed, print_json, writable
 from arena.commands.log import store_of
+from arena.config import ConfigError
 from arena.store import Store
 
 
@@ -47,6 +48,8 @@ def update(run: Path, /) -> None:
         The folder of a run or a tournament, or a store.db.
     """
     path = store_of(run)
+    if not path.stat().st_size:  # the writer would make a store of it
+        raise ConfigError("the file is empty, so it is no store", str(path), remedy="name the store.db of a run")
     with Store(path) as store:
         terminal.say(f"{path}: {store.count()} matches, up to date")
 
@@ -66,7 +69,7 @@ def export(run: Path, /, *, out: Path) -> None:
         The folder to write to.
     """
     path = store_of(run)
-    writable(out)
+    writable(out, "--out")
     with Store.read(path) as store:
         for table, rows in parquet.write(store, out).items():
             terminal.say(f"{out / table}.parquet: {rows} rows")

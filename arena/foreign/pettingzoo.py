@@ -218,6 +218,8 @@ def _maker(name: str) -> Callable[..., Any]:
     if colon:
         try:
             found = getattr(import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            raise ValueError(f"pettingzoo game {name!r} can't be loaded: {error}{_remedy(module, error)}") from error
         except (ImportError, AttributeError, ValueError) as error:
             raise ValueError(f"pettingzoo game {name!r} can't be loaded: {error}") from error
         return found if callable(found) else partial(_apart, found)
@@ -227,6 +229,14 @@ def _maker(name: str) -> Callable[..., Any]:
         hint = f"did you mean 'pettingzoo:{near}'?" if near else f"there are {', '.join(ready)}"
         raise ValueError(f"pettingzoo game {name!r} not found: {hint} (any other: 'pettingzoo:package.module:env')")
     return ready[name]
+
+
+def _remedy(module: str, error: ModuleNotFoundError) -> str:
+    """How to bring what a game of PettingZoo's own needs besides; "" for a module that isn't there itself."""
+    house, _, rest = module.partition(".")
+    if house != "pettingzoo" or not error.name or error.name.partition(".")[0] == house:
+        return ""
+    return f": it belongs to PettingZoo's own extra: pip install 'pettingzoo[{rest.partition('.')[0]}]'"
 
 
 def _open(env: Callable[[], Any], seed: int) -> Table | ParallelTable:

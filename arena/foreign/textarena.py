@@ -145,8 +145,10 @@ class TextArena(Game):
 
 def load(name: str, params: Mapping[str, Any]) -> TextArena:
     """The game of an id, such as "TicTacToe-v0"; `players` and what its constructor takes are `params`."""
-    known = defaults(name)
-    if reason := refusal(name):
+    # The package takes seconds to import, and a refused id mostly begins with the name of its family.
+    reason = REFUSED.get(re.split(r"-v\d", name, maxsplit=1)[0], "")
+    known = {} if reason else defaults(name)
+    if reason := reason or refusal(name):
         raise ValueError(f"textarena game {name!r} is refused: {reason}")
     takes = ["players", *known, *signature(_class(_specs()[name])).parameters]
     for key in params:

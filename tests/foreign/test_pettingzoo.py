@@ -324,6 +324,15 @@ def test_without_words_an_environment_speaks_in_numbers():
     assert game.observe("scout_1")["text"].startswith("You are scout_1. You observe: ")
 
 
+def test_what_a_family_of_pettingzoo_needs_is_told_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymunk", None)  # as if it weren't installed
+    told = r"can't be loaded: .*pymunk.*: it belongs to PettingZoo's own extra: pip install 'pettingzoo\[butterfly\]'"
+    with pytest.raises(ValueError, match=told):
+        make("pettingzoo:pettingzoo.butterfly.pistonball_v6:env")
+    with pytest.raises(ValueError, match=r"No module named 'pettingzoo.buttered'$"):
+        make("pettingzoo:pettingzoo.buttered.pistonball_v6:env")
+
+
 @pytest.mark.parametrize(
     ("name", "params", "message"),
     [

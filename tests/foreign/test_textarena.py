@@ -43,6 +43,22 @@ SCRIPT = {  # what is said first where nobody would guess it
 }
 
 
+def test_a_refusal_does_not_wait_for_the_package():
+    code = "import sys; from arena.foreign.textarena import load\ntry: load('Wordle-v0-long', {})\n"
+    code += "except ValueError as error: print(error, 'textarena' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == f"textarena game 'Wordle-v0-long' is refused: {textarena.REFUSED['Wordle']} False\n"
+
+
+def test_an_id_that_begins_with_a_refused_family_is_of_it():
+    begins = {name: re.split(r"-v\d", name)[0] for name in textarena.names()}
+    refused = {name: family for name, family in begins.items() if family in textarena.REFUSED}
+    assert len(refused) > 10
+    assert {name: textarena.family(name) for name in refused} == refused
+
+
 def say(game, seat, rng):
     """A move that the game takes, if a few tries find one: what it has put in brackets, or a word of many games."""
     shown = re.findall(r"\[([^\[\]\n]{1,40})\]", game.observe(seat)["text"] + game.state_text())
