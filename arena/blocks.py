@@ -19,7 +19,7 @@ def thinned(design: Design, counted: Tally, best_P: Array) -> Array:
     If the pulls of whole blocks on the strengths vary f times as much as those of their comparisons would by
     themselves, then each counts as 1 / f (Pauli, Racugno and Ventura 2011, "Bayesian composite marginal likelihoods").
     Blocks of the same games share their f. It is at least 1, for blocks of few results would else be surer than those,
-    and at most what it is if all comparisons of a block end alike, as in `DOUBT` more blocks, since few tell little of f.
+    and at most what it is if all comparisons of a block end alike; some blocks are taken to, for few tell little of f.
     """
     games = [tuple(sorted({comparison.game for comparison, _ in result})) for result, _ in counted.blocks]
     joint = {of for of, (result, _) in zip(games, counted.blocks, strict=True) if len(result) > 1}
