@@ -286,7 +286,7 @@ def test_its_words_make_agents():
 
 @pytest.mark.parametrize("label", ["tic_tac_toe", "kuhn_poker"])
 def test_a_long_search_is_stopped_by_the_rules_and_stalls_nobody_meanwhile(label):
-    thinker = Guarded(SearchAgent(10**5), Rules(patience=0.2))
+    thinker = Guarded(SearchAgent(10_000), Rules(patience=0.2))
     played = []
 
     async def others():
