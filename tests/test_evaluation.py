@@ -256,6 +256,15 @@ def test_played_games_agree_with_the_exact_rate():
     assert found.moves == pytest.approx(whole["moves"], abs=0.25)
 
 
+def test_blunders_of_the_opponent_are_its_own():
+    game = make("nim(heaps=[1, 2, 2])")
+    trial = Trial(game, dict.fromkeys(game.roles, OracleAgent()), "x", 10)
+    episodes = asyncio.run(evaluation._games(trial, "vs_random", RandomAgent()))
+    assert trial.judge.sampled(episodes).rate == 0
+    others = [(episode, next(who for who in game.possible_agents if who != seat)) for episode, seat in episodes]
+    assert trial.judge.sampled(others).rate > 0
+
+
 def test_an_interval_of_a_share_is_wilsons():
     low, high = wilson(0.5, 100)
     assert (low, high) == (pytest.approx(0.4038, abs=1e-4), pytest.approx(0.5962, abs=1e-4))
