@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint bench bench-arena bench-rollout bench-vllm bench-update bench-trl bench-ratings bench-store bench-sandbox bench-proofs bench-learning bench-curriculum
+.PHONY: help setup demo test test-fast lint bench bench-arena bench-rollout bench-vllm bench-update bench-trl bench-ratings bench-store bench-sandbox bench-proofs bench-coverage bench-learning bench-curriculum
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,7 +45,7 @@ measured = $(BIN)/python bench/$(1).py $(2) --out bench/results/$(1).json; \
 	status=$$?; $(BIN)/python bench/table.py && exit $$status
 
 bench: setup  ## every benchmark beside every peer, one after another
-	@$(MAKE) --no-print-directory --keep-going --jobs=1 bench-arena bench-ratings bench-store bench-sandbox bench-proofs bench-vllm bench-trl
+	@$(MAKE) --no-print-directory --keep-going --jobs=1 bench-arena bench-ratings bench-coverage bench-store bench-sandbox bench-proofs bench-vllm bench-trl
 
 bench-arena: setup  ## moves a second through the arena
 	@$(call measured,arena)
@@ -64,6 +64,9 @@ bench-trl: setup .venv-trl/.installed  ## one whole training step, beside TRL
 
 bench-ratings: setup  ## a million rated matches, beside trueskill and openskill
 	@$(call measured,ratings)
+
+bench-coverage: setup  ## how often the intervals of standings hold the truth
+	@$(call measured,coverage)
 
 bench-store: setup  ## a million turns written and queried, beside JSONL
 	@$(call measured,store)

@@ -15,6 +15,15 @@ Array = npt.NDArray[np.float64]
 _quantile = NormalDist().inv_cdf
 
 
+def bounds(samples_B: Array, level: float) -> tuple[float, float]:
+    """Between which two numbers one more sample would lie with probability `level`; the rest is as likely on each side.
+
+    Of n sorted samples the k-th has the share k / (n + 1) below it; numpy's usual quantile cuts off more.
+    """
+    low, high = np.quantile(samples_B, [(1 - level) / 2, (1 + level) / 2], method="weibull")
+    return float(low), float(high)
+
+
 @dataclass(frozen=True)
 class Apart:
     """`strengths` has B samples of every agent's strength; two are apart if one is ahead in nearly all of them.

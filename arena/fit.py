@@ -106,74 +106,76 @@ def worth(d: float, log_nu: float) -> float:
     return float((win + loss) / 4 - ((win - loss) / 2) ** 2)
 
 
-def fit(design: Design, counts_BR3: Array, prior_BP: Array, start_P: Array | None = None) -> Array:
-    """The most probable parameters, [B, P], of B tellings of how often each comparison was won, drawn and lost.
+def fit(design: Design, counts_R3: Array, start_P: Array | None = None) -> Array:
+    """The most probable parameters, [P], given how often each comparison was won, drawn and lost.
 
-    `prior_BP` are the means beforehand, such as `design.prior`; `start_P` is a first guess, which changes the time and
-    not the answer. Newton's steps are halved until the posterior rises enough: as it is strictly concave, they converge
-    from anywhere. Raises ArithmeticError where numbers are too large for that.
+    `start_P` is a first guess, which changes the time and not the answer. Newton's steps are halved until the posterior
+    rises enough: as it is strictly concave, they converge from anywhere. Raises ArithmeticError where numbers are too
+    large for that.
     """
-    at = np.array(np.broadcast_to(prior_BP if start_P is None else start_P, prior_BP.shape))
-    before = np.full(len(at), math.inf)
-    left = np.arange(len(at))
+    at = np.array(design.prior if start_P is None else start_P)
+    before = math.inf
     for _ in range(_STEPS):
-        counts, prior, here = counts_BR3[left], prior_BP[left], at[left]
-        gradient, curvature = _slope(design, counts, prior, here)
-        step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
-        length = np.abs(step).max(axis=1, initial=0.0)
+        gradient = ascent(design, counts_R3, at[None])[0]
+        step = np.linalg.solve(curvature(design, counts_R3, at), gradient)
+        length = float(np.abs(step).max(initial=0.0))
         # The curvature changes by less than a factor exp(2 length) on a step, so whole short ones square the error. The
         # posterior is flat to the last digit there, and can't guard them: they go on until they don't get shorter.
-        far = length >= _NEAR
-        # A strength that is 0 by symmetry would shrink for ever: below the last digit of the others nothing moves.
-        moving = far | ((length > _LAST) & (length < before[left]))
-        size = moving.astype(float)
-        if far.any():
-            value, rise = _log_posterior(design, counts, prior, here), (gradient * step).sum(axis=1)
-            while True:
-                there = _log_posterior(design, counts, prior, here + size[:, None] * step)
-                short = far & (there < value + 1e-4 * size * rise)
-                if not short.any():
-                    break
-                size[short] /= 2
-        at[left], before[left] = here + size[:, None] * step, length
-        left = left[moving]
-        if not len(left):
-            return at
-    raise ArithmeticError(f"no maximum after {_STEPS} steps of Newton's method: counts up to {counts_BR3.max():g}")
+        if length < _NEAR:
+            # A strength that is 0 by symmetry would shrink for ever: below the last digit of the others nothing moves.
+            if not _LAST < length < before:
+                return at
+            size = 1.0
+        else:
+            size = _rise(design, counts_R3, at, step, float(gradient @ step))
+        at, before = at + size * step, length
+    raise ArithmeticError(f"no maximum after {_STEPS} steps of Newton's method: counts up to {counts_R3.max():g}")
 
 
-def _parts(design: Design, at_BP: Array) -> tuple[Array, Array]:
-    """Differences and log nu by comparison, [B, R]."""
+def _rise(design: Design, counts_R3: Array, at_P: Array, step_P: Array, slope: float) -> float:
+    """How much of a step to take: all of it, or the first half of a half that raises the posterior enough."""
+    value, size = log_posterior(design, counts_R3, at_P[None])[0], 1.0
+    while log_posterior(design, counts_R3, (at_P + size * step_P)[None])[0] < value + 1e-4 * size * slope:
+        size /= 2
+    return size
+
+
+def differences(design: Design, at_BP: Array) -> tuple[Array, Array]:
+    """Differences of strength and log nu by comparison, [B, R]."""
     known = design.x_RF.shape[1]
     log_nu = np.where(design.draw_RG.any(axis=1), at_BP[:, known:] @ design.draw_RG.T, -np.inf)
     return at_BP[:, :known] @ design.x_RF.T, log_nu
 
 
-def _log_posterior(design: Design, counts_BR3: Array, prior_BP: Array, at_BP: Array) -> Array:
-    chances = np.maximum(odds(*_parts(design, at_BP)), 1e-300)
-    found: Array = (counts_BR3 * np.log(chances)).sum(axis=(1, 2)) - ((at_BP - prior_BP) ** 2).sum(axis=1) / (
+def log_posterior(design: Design, counts_R3: Array, at_BP: Array) -> Array:
+    """The logarithm of the posterior but for a constant, [B]."""
+    chances = np.maximum(odds(*differences(design, at_BP)), 1e-300)
+    found: Array = (counts_R3 * np.log(chances)).sum(axis=(1, 2)) - ((at_BP - design.prior) ** 2).sum(axis=1) / (
         2 * SPREAD**2
     )
     return found
 
 
-def _slope(design: Design, counts_BR3: Array, prior_BP: Array, at_BP: Array) -> tuple[Array, Array]:
-    """The gradient of the log posterior [B, P], and its negative Hessian [B, P, P]."""
-    win, draw, loss = np.moveaxis(odds(*_parts(design, at_BP)), -1, 0)
-    n = counts_BR3.sum(axis=2)
-    lead = (win - loss) / 2
+def ascent(design: Design, counts_R3: Array, at_BP: Array) -> Array:
+    """The gradient of the log posterior, [B, P]."""
+    d, log_nu = differences(design, at_BP)
+    # Odds of the weaker side and of a draw against the stronger one: chains ask for nothing else, so few exponentials.
+    weaker, drawn = np.exp(-np.abs(d)), np.exp(log_nu - np.abs(d) / 2)
+    whole, n = 1 + weaker + drawn, counts_R3.sum(axis=1)
+    by_d = (counts_R3[:, WON] - counts_R3[:, LOST] - n * np.sign(d) * (1 - weaker) / whole) / 2
+    by_nu = counts_R3[:, DRAWN] - n * drawn / whole
+    pull = np.concatenate([by_d @ design.x_RF, by_nu @ design.draw_RG], axis=1)
+    found: Array = pull - (at_BP - design.prior) / SPREAD**2
+    return found
+
+
+def curvature(design: Design, counts_R3: Array, at_P: Array) -> Array:
+    """The negative Hessian of the log posterior, [P, P]."""
+    win, draw, loss = np.moveaxis(odds(*differences(design, at_P[None])), -1, 0)[:, 0]
+    n, lead = counts_R3.sum(axis=1), (win - loss) / 2
     x, e = design.x_RF, design.draw_RG
-    by_d = (counts_BR3[..., WON] - counts_BR3[..., LOST]) / 2 - n * lead
-    by_nu = counts_BR3[..., DRAWN] - n * draw
-    gradient = np.concatenate([by_d @ x, by_nu @ e], axis=1) - (at_BP - prior_BP) / SPREAD**2
-    xx = _weighed(x, n * ((win + loss) / 4 - lead**2), x)
-    xe = _weighed(x, -n * lead * draw, e)
-    ee = _weighed(e, n * draw * (1 - draw), e)
-    curvature = np.block([[xx, xe], [xe.transpose(0, 2, 1), ee]]) + np.eye(at_BP.shape[1]) / SPREAD**2
-    return gradient, curvature
-
-
-def _weighed(left: Array, weights_BR: Array, right: Array) -> Array:
-    """Products left.T @ diag(weights) @ right, [B, ...]."""
-    found: Array = (left.T * weights_BR[:, None, :]) @ right
+    xx = (x.T * (n * ((win + loss) / 4 - lead**2))) @ x
+    xe = (x.T * (-n * lead * draw)) @ e
+    ee = (e.T * (n * draw * (1 - draw))) @ e
+    found: Array = np.block([[xx, xe], [xe.T, ee]]) + np.eye(len(at_P)) / SPREAD**2
     return found

@@ -10,6 +10,7 @@ import networkx
 import numpy as np
 import numpy.typing as npt
 
+from arena.apart import bounds
 from arena.tally import DRAWN, LOST, WON, Comparison
 
 Array = npt.NDArray[np.float64]
@@ -42,8 +43,8 @@ def payoff(
         weighed = _three(samples_BR3, met)
         weighed[:, [WON, LOST]] += rng.standard_gamma(0.5, (len(weighed), 2))
         mean = float(_points(seen)[0])
-        low, high = np.quantile(_points(weighed), [(1 - level) / 2, (1 + level) / 2])
-        low, high, n = min(float(low), mean), max(float(high), mean), round(float(seen.sum()))
+        low, high = bounds(_points(weighed), level)
+        low, high, n = min(low, mean), max(high, mean), round(float(seen.sum()))
         found[a, b] = Cell(mean, low, high, n)
         found[b, a] = Cell(1 - mean, 1 - high, 1 - low, n)
     return dict(sorted(found.items()))

@@ -8,12 +8,13 @@ same, and searches in those worlds (multiple-observer ISMCTS: Cowling, Powley, W
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import math
 import random
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from arena.agent import WHOLE, drawn
 from arena.context import Context
@@ -24,6 +25,7 @@ from roles import Role
 
 EXPLORE = 1.0  # weight of a move's uncertainty, in units of the returns seen so far: UCB1 of Auer et al. 2002 has 1.4
 WORK = 20_000  # deals and moves tried in one search to find worlds that fit; those found are then used in turn
+STRETCH = 0.01  # seconds that a search goes on before it lets others have their turn
 Past = Sequence[tuple[str, str]]  # what a seat has heard and then moved, turn by turn
 
 
@@ -50,7 +52,18 @@ class SearchAgent:
         said = [message["content"] for message in context.messages]
         past = [(heard, self.role.move(reply)) for heard, reply in zip(said[::2], said[1::2], strict=False)]
         seed = derive(*context.seed, context.turn, "search")
-        return self.role.words(drawn(context, partial(search, past=past, simulations=self.simulations, seed=seed)))
+        steps: Iterator[Mapping[str, float]] | None = None
+
+        def go_on(game: Game, seat: str) -> Mapping[str, float]:
+            nonlocal steps
+            steps = steps or searching(game, seat, past=past, simulations=self.simulations, seed=seed)
+            stop = time.monotonic() + STRETCH
+            return next((odds for odds in steps if odds or time.monotonic() > stop), {})
+
+        odds: Mapping[str, float] = {}
+        while context.plays and not (odds := context.plays(go_on)):
+            await asyncio.sleep(0)  # other games go on, and whoever has lost patience is heard
+        return self.role.words(drawn(context, lambda *_: odds))
 
     def suits(self, game: Game, role: str = "") -> None:
         """Raise `Unsuited` where moves aren't listed, or the search would have to look at what is hidden."""
@@ -65,22 +78,32 @@ def search(game: Game, seat: str, *, past: Past, simulations: int, seed: int) ->
     `past` is what the seat has heard and moved before. The game and its random numbers stay as they are. Raises
     ValueError where moves aren't listed, and where no deal is found that fits what the seat knows.
     """
+    return next(filter(None, searching(game, seat, past=past, simulations=simulations, seed=seed)))
+
+
+def searching(game: Game, seat: str, *, past: Past, simulations: int, seed: int) -> Iterator[Mapping[str, float]]:
+    """A `search` step by step: nothing after each but the last, then what it found."""
     legal = game.legal(seat)
     if not legal:
         raise ValueError(f"mcts needs a game that lists its legal moves, which {game} does not: seat another agent")
     if len(legal) == 1:
-        return {legal[0]: 1.0}
+        yield {legal[0]: 1.0}
+        return
     rng = random.Random(seed)
     worlds = _copies(game, rng) if game.info.perfect_information else _deals(game, seat, past, rng)
-    forest = _Forest(game.possible_agents, rng)
-    for _ in range(simulations):
-        forest.simulate(next(worlds))
+    forest, done = _Forest(game.possible_agents, rng), 0
+    while done < simulations:
+        if (world := next(worlds)) is not None:
+            forest.simulate(world)
+            done += 1
+        yield {}
     tried = forest.root(seat, game).tried
     visits = [tried[move][0] if move in tried else 0.0 for move in legal]
     if game.info.perfect_information:
         best = visits.index(max(visits))
-        return {move: float(i == best) for i, move in enumerate(legal)}
-    return {move: count / simulations for move, count in zip(legal, visits, strict=True)}
+        yield {move: float(i == best) for i, move in enumerate(legal)}
+    else:
+        yield {move: count / simulations for move, count in zip(legal, visits, strict=True)}
 
 
 # -- the trees -----------------------------------------------------------------------------------------------------
@@ -169,8 +192,8 @@ def _copies(game: Game, rng: random.Random) -> Iterator[Game]:
         yield world
 
 
-def _deals(game: Game, seat: str, past: Past, rng: random.Random) -> Iterator[Game]:
-    """Worlds in which `seat` has heard and moved as in `past`, and knows what it knows now.
+def _deals(game: Game, seat: str, past: Past, rng: random.Random) -> Iterator[Game | None]:
+    """Worlds in which `seat` has heard and moved as in `past`, and knows what it knows now; None while one is sought.
 
     Nothing of `game` is used but its rules and what this seat can see, so that no world tells what is hidden. A task
     isn't dealt again: it may hold what is hidden too.
@@ -181,8 +204,9 @@ def _deals(game: Game, seat: str, past: Past, rng: random.Random) -> Iterator[Ga
     blank, found = copy.deepcopy(game), list[Game]()
     while dealer.work > 0:
         blank.reset(seed=rng.getrandbits(64))
-        if (world := dealer.lead(blank)) is not None:
-            found.append(copy.deepcopy(world))
+        for world in dealer.lead(blank):
+            if world is not None:
+                found.append(copy.deepcopy(world))
             yield world
     if not found:
         raise ValueError(
@@ -205,29 +229,31 @@ class _Dealer:
     rng: random.Random
     work: int
 
-    def lead(self, deal: Game) -> Game | None:
+    def lead(self, deal: Game) -> Iterator[Game | None]:
         """The position at the seat's last turn, if this deal and some moves of the others lead there.
 
-        The others' moves are tried in a random order, depth first.
+        The others' moves are tried in a random order, depth first; None comes after each of them.
         """
         self.work -= 1
         waiting: list[tuple[Game, int, str]] = []  # a position, the number of the seat's turns before it, a next move
         world, turn = deal, self._follow(deal, 0)
         while self.work > 0:
             if turn == len(self.past) - 1 and self.seat in world.acting:
-                return world
+                yield world
+                return
             if turn >= 0:
                 moves = list(world.legal(world.turn()))
                 self.rng.shuffle(moves)
                 waiting += [(world, turn, move) for move in moves]
             if not waiting:
-                return None
+                break
             before, turn, move = waiting.pop()
             self.work -= 1
             world = copy.deepcopy(before)
             world.step(move)
             turn = self._follow(world, turn)
-        return None
+            yield None
+        yield None
 
     def _follow(self, world: Game, turn: int) -> int:
         """The number of the seat's turns when it is another's, or its own last one; -1 where it isn't as it was."""

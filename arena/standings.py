@@ -22,10 +22,12 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.alpharank import alpha_rank
-from arena.apart import Apart
-from arena.fit import SPREAD, Design, design, fit, odds, worth
+from arena.apart import Apart, bounds
+from arena.blocks import thinned
+from arena.fit import Design, design, fit, odds, worth
 from arena.nash import nash_average
 from arena.payoff import Cell, cycles, matrix, payoff
+from arena.posterior import sample
 from arena.ratings import TASK, Forecast
 from arena.tally import DRAWN, Comparison, Tally, tally
 from arena.terminal import one_line
@@ -34,7 +36,6 @@ from arena.types import Match
 Array = npt.NDArray[np.float64]
 
 ELO = 400 / math.log(10)  # Elo points of one unit of strength: 400 make odds of 10 to 1
-_CELLS = 2_000_000  # the most numbers that samples fitted at once may take in one array
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,8 @@ class Standings:
         """The standings after `log`, in whatever order it comes; `entrants` are listed even if they have not played.
 
         Intervals and groups are of confidence `level`, and `needed` has the chance `power` of being enough. `block`
-        names what a match was dealt with, so that matches of one deal are weighed together; without it each match
-        stands alone. `samples` and `seed` are of the weighings.
+        names what a match was dealt with, so that what matches of one deal only repeat counts for less; without it each
+        match stands alone. `samples` and `seed` are of the intervals.
         """
         if not 0 < level < 1 or not 0 < power < 1:
             raise ValueError(f"level is {level} and power {power}: both are probabilities between 0 and 1")
@@ -173,16 +174,9 @@ def _stand(counted: Tally, names: list[str], level: float, power: float, samples
     games = sorted({comparison.game for comparison in comparisons})
     drawn = sorted({c.game for c, row in zip(comparisons, counts, strict=True) if row[DRAWN]})
     form = design(comparisons, names, drawn)
-    best = fit(form, counts[None], form.prior[None])[0]
+    best = fit(form, counts)
     rng = np.random.default_rng(seed)
-    weighed = counted.weigh(rng, samples)
-    doubt = counted.doubt(rng, samples)
-    # Beside the weights of the matches, each sample draws the centre of its prior from the prior (Newton and others
-    # 2021, "Weighted Bayesian bootstrap"): what the matches are silent about stays as unsure as it was beforehand.
-    centres = form.prior + SPREAD * rng.standard_normal((samples, len(best)))
-    at_once = max(1, _CELLS // max(form.x_RF.size, 1))
-    parts = [slice(i, i + at_once) for i in range(0, samples, at_once)]
-    sampled = np.concatenate([fit(form, weighed[part] + doubt[part], centres[part], best) for part in parts])
+    sampled = sample(form, thinned(form, counted, best), best, rng, samples)
 
     islands = _islands(comparisons, names)
     strengths = dict(zip(names, _centred(best[None], names, islands)[0].tolist(), strict=True))
@@ -207,12 +201,12 @@ def _stand(counted: Tally, names: list[str], level: float, power: float, samples
             elo = low = high = None
             if len(island) > 1:
                 elo = ELO * strengths[agent]
-                low, high = (ELO * float(x) for x in np.quantile(spread[agent], [(1 - level) / 2, (1 + level) / 2]))
+                low, high = (ELO * bound for bound in bounds(spread[agent], level))
             left = needed(agent, below) if below is not None else None
             played, points = counted.matches.get(agent, 0), _points(comparisons, counts, agent)
             rows.append(Standing(agent, elo, low, high, played, points, number, left))
 
-    met = payoff(comparisons, counts, weighed, rng, level)
+    met = payoff(comparisons, counts, counted.weigh(rng, samples), rng, level)
     rows, notes = _populations(rows, met)
     if len(islands) > 1:
         notes = (f"{len(islands)} islands that no match links: strengths compare within an island only", *notes)

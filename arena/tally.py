@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,7 +17,6 @@ from arena.types import RATED, Match
 Array = npt.NDArray[np.float64]
 Side = tuple[tuple[str, str], ...]  # the (agent, role) of every seat of a team, sorted
 
-DOUBT = 0.25
 WON, DRAWN, LOST = range(3)  # the columns of all counts, seen from the first side
 
 
@@ -48,9 +47,11 @@ class Tally:
         """All R comparisons, sorted."""
         return sorted({comparison for result, _ in self.blocks for comparison, _ in result})
 
-    def counts(self) -> Array:
-        """How often the first side of each comparison won, drew and lost, [R, 3]."""
-        found: Array = self._spread((np.array([float(n)]) for _, n in self.blocks), 1)[0]
+    def counts(self, weights: Sequence[float] | None = None) -> Array:
+        """How often the first side of each comparison won, drew and lost, [R, 3]; a block may count as its weight."""
+        weights = [1.0] * len(self.blocks) if weights is None else weights
+        totals = (np.array([weight * n]) for weight, (_, n) in zip(weights, self.blocks, strict=True))
+        found: Array = self._spread(totals, 1)[0]
         return found
 
     def weigh(self, rng: np.random.Generator, samples: int) -> Array:
@@ -60,24 +61,6 @@ class Tally:
         Bayesian bootstrap (Rubin 1981). `n` equal blocks weigh, in sum, as much as a gamma variable of shape n.
         """
         return self._spread((rng.standard_gamma(n, samples) for _, n in self.blocks), samples)
-
-    def doubt(self, rng: np.random.Generator, samples: int) -> Array:
-        """Wins and losses that might have been, [B, R, 3]: a few that no weights of the matches seen could tell of.
-
-        Every agent has a quarter of a win and of a loss on the average, spread over its comparisons as its matches are.
-        Without them 30 wins of 30 would make 29 of 30 unthinkable; with them samples of the fit for two agents are as
-        wide as the exact posterior.
-        """
-        played = self.counts().sum(axis=1)
-        members = [{agent for agent, _ in (*c.first, *c.second)} for c in self.comparisons]
-        total: Counter[str] = Counter()
-        for n, agents in zip(played.tolist(), members, strict=True):
-            total.update(dict.fromkeys(agents, n))
-        found = np.zeros((samples, len(played), 3))
-        for row, (n, agents) in enumerate(zip(played.tolist(), members, strict=True)):
-            share = sum(n / total[agent] for agent in sorted(agents)) / len(agents)
-            found[:, row, [WON, LOST]] = rng.standard_gamma(DOUBT * share, (samples, 2))
-        return found
 
     def _spread(self, weights: Iterable[Array], samples: int) -> Array:
         """Weights [B] of each block as those of the comparisons that it shows, [B, R, 3]."""

@@ -127,6 +127,28 @@ def store(report: Mapping[str, Any]) -> str:
     return tables + _where(report, {"store": report["versions"]})
 
 
+def coverage(report: Mapping[str, Any]) -> str:
+    """How often intervals held the truth, by the shape of the log."""
+    rows = []
+    for found in report["results"]:
+        shape = [str(found["entrants"]), str(found["matches"]), f"{found['gap']:.0f}", f"{found['draws']:.0%}"]
+        spotless = f"{found['held_of_never_lost']:.1%} of {found['never_lost']}" if found["never_lost"] else ""
+        shares = [f"{found[key]:.1%}" for key in ("held", "too_high", "too_low", "held_of_best")]
+        rows.append([*shape, str(found["dealt"]), *shares, spotless, f"{found['width']:.0f}", f"{found['ms']:.0f}"])
+    head = [
+        "entrants",
+        "matches a pair",
+        "Elo apart",
+        "equals draw",
+        "a deal",
+        "held",
+        "too high",
+        "too low",
+        "the best",
+    ]
+    return _table([*head, "never lost", "Elo wide", "CPU ms"], rows) + _where(report, {})
+
+
 def sandbox(report: Mapping[str, Any]) -> str:
     """Verdicts a second by contender, and how long one takes."""
     rows = []
@@ -159,6 +181,7 @@ TABLES = {
     "ratings": ratings,
     "learning": learning,
     "curriculum": curriculum,
+    "coverage": coverage,
     "store": store,
     "sandbox": sandbox,
     "proofs": proofs,

@@ -93,6 +93,14 @@ def test_the_report_keeps_what_else_it_held(run):
     assert list(found["evaluation"]) == ["0", "5", "10"]
 
 
+def test_who_could_not_be_met_is_left_out_of_every_step_with_the_reason(run, tmp_path, monkeypatch):
+    folder, _, _ = run
+    shutil.copytree(folder, tmp_path / "run")
+    monkeypatch.setattr(evaluate.evaluation, "opponents", lambda game, words: ({}, {"vs_equilibrium": "no oracle"}))
+    rows = evaluate.run(tmp_path / "run", deals=2)["evaluation"]
+    assert [row["left_out"]["vs_equilibrium"] for row in rows.values()] == ["no oracle"] * 3
+
+
 def test_exact_numbers_are_those_of_the_strategy(run):
     folder, _, found = run
     policies, tree = Policies(folder), solve.tree(make("kuhn_poker"))

@@ -57,6 +57,7 @@ def test_uniform_play_has_its_known_nash_conv_through_the_whole_path(label, gain
     assert row["information_sets"] == sets
     assert (row["illegal_games"], row["illegal_mass"]) == pytest.approx((0, 0), abs=1e-12)
     assert row["nash_conv"] == pytest.approx(gain, abs=1e-6)
+    assert row["exploitability"] == pytest.approx(gain / len(make(label).possible_agents), abs=1e-6)
 
 
 def test_the_figures_of_goofspiel_are_those_of_openspiel():
@@ -111,8 +112,9 @@ def test_a_language_model_is_asked_once_for_every_information_set(own_folder, la
     engine, game = Counting(Transformer(model)), make(label)
     agents = dict.fromkeys(game.roles, LLMAgent("tiny", load(role), engine, Chat(tokenizer)))
     space = evaluation.unfold(game, agents)
-    asyncio.run(strategy.strategy(space, agents))
+    table = asyncio.run(strategy.strategy(space, agents))
     assert len(engine.prompts) == len(space.information)
+    assert 0 < max(map(sum, table.values())) < 1e-6  # weights at random hardly ever say a move: nothing makes up for it
     # Both seats of Nim read the same at the same heaps: two decisions behind one prompt.
     alike = Counter((known.heard, known.moves) for known in space.information)
     assert sorted(Counter(engine.prompts).values()) == sorted(alike.values())
@@ -132,6 +134,26 @@ def test_what_can_not_be_told_exactly_is_left_out_with_its_reason(own_folder, ch
     assert reason in row["left_out"]["exact values"]
     assert "nash_conv" not in row
     assert row["vs_equilibrium"]["sampled"]["mean"]["n"] == 2
+
+
+def test_all_seats_opponents_and_agents_meet_the_same_deals_of_the_same_game():
+    game = make("kuhn_poker(seats=3)")
+    seeds = []
+    for agent in (RandomAgent(), ScriptedAgent(["[check]"] * 9)):
+        trial = Trial(game, dict.fromkeys(game.roles, agent), "x", 5)
+        for key, opponent in (
+            ("vs_random", RandomAgent("them")),
+            ("vs_script", ScriptedAgent(["[check]"] * 9, "them")),
+        ):
+            played = asyncio.run(evaluation._games(trial, key, opponent))
+            for episode, seat in played:
+                assert {who for who, name in episode.agents.items() if name != "them"} == {seat}
+                assert episode.game == str(game)
+            assert [seat for _, seat in played] == 5 * game.possible_agents
+            seeds.append([episode.seed for episode, _ in played])
+    assert all(met == seeds[0] for met in seeds)
+    assert [len(set(seeds[0][i : i + 3])) for i in range(0, 15, 3)] == [1] * 5  # one deal for all three seats
+    assert len(set(seeds[0])) == 5
 
 
 def test_a_searching_agent_has_no_odds_and_is_measured_by_games():
@@ -232,6 +254,15 @@ def test_played_games_agree_with_the_exact_rate():
     assert found.games == 300
     assert found.low < whole["rate"] < found.high
     assert found.moves == pytest.approx(whole["moves"], abs=0.25)
+
+
+def test_blunders_of_the_opponent_are_its_own():
+    game = make("nim(heaps=[1, 2, 2])")
+    trial = Trial(game, dict.fromkeys(game.roles, OracleAgent()), "x", 10)
+    episodes = asyncio.run(evaluation._games(trial, "vs_random", RandomAgent()))
+    assert trial.judge.sampled(episodes).rate == 0
+    others = [(episode, next(who for who in game.possible_agents if who != seat)) for episode, seat in episodes]
+    assert trial.judge.sampled(others).rate > 0
 
 
 def test_an_interval_of_a_share_is_wilsons():

@@ -3,15 +3,18 @@
 import asyncio
 import copy
 import random
+import time
 
 import pytest
 
-from arena.agent import OracleAgent
+from arena.agent import OracleAgent, RandomAgent, draw
 from arena.cast import Cast
 from arena.game import Game, GameInfo
+from arena.guard import Guarded, Rules
 from arena.make import make
 from arena.play import play
 from arena.search import SearchAgent, search
+from arena.seeding import derive
 from games.connect_four import ConnectFour
 from games.kuhn_poker import KuhnPoker
 
@@ -276,3 +279,49 @@ def test_a_number_of_simulations_that_is_none_is_refused(word):
 def test_its_words_make_agents():
     assert Cast().agent("mcts") == SearchAgent()
     assert (Cast().agent("mcts:50").simulations, Cast().agent("mcts:50").name) == (50, "mcts:50")
+
+
+# -- beside others -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", ["tic_tac_toe", "kuhn_poker"])
+def test_a_long_search_is_stopped_by_the_rules_and_stalls_nobody_meanwhile(label):
+    thinker = Guarded(SearchAgent(10_000), Rules(patience=0.2))
+    played = []
+
+    async def others():
+        while True:
+            played.append(await play(make(label), dict.fromkeys(make(label).roles, RandomAgent()), seed=len(played)))
+            await asyncio.sleep(0)
+
+    async def both():
+        busy = asyncio.ensure_future(others())
+        game = make(label)
+        episode = await asyncio.wait_for(play(game, dict.fromkeys(game.roles, thinker), seed=1), 20)
+        busy.cancel()
+        return episode
+
+    begun = time.monotonic()
+    episode = asyncio.run(both())
+    assert (episode.ending, "no reply within 0.2 s" in episode.reason) == ("infra", True)
+    assert 0.2 <= time.monotonic() - begun < 10  # a busy machine; without its turns the rule would never be heard
+    assert len(played) > 3
+
+
+@pytest.mark.parametrize("label", ["tic_tac_toe", "kuhn_poker", "leduc_poker"])
+@pytest.mark.parametrize("stretch", [0.0, 3600.0])
+def test_giving_way_changes_no_move(label, stretch, monkeypatch):
+    """Whether a search is broken up after every simulation or never, it replies as the same search done at once."""
+    monkeypatch.setattr("arena.search.STRETCH", stretch)
+    game = make(label)
+    episode = asyncio.run(play(game, dict.fromkeys(game.roles, SearchAgent(25)), seed=3))
+    again = make(label)
+    again.reset(seed=3)
+    past = {seat: [] for seat in again.possible_agents}
+    for turn in episode.turns:
+        seed = derive(3, turn.seat, len(past[turn.seat]), "search")
+        odds = search(again, turn.seat, past=past[turn.seat], simulations=25, seed=seed)
+        move = list(odds)[draw(list(odds.values()), derive(3, turn.seat, len(past[turn.seat])))]
+        assert turn.move == move
+        past[turn.seat].append((turn.heard, move))
+        again.step(move)

@@ -5,6 +5,7 @@ import json
 import math
 import random
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -107,13 +108,11 @@ def test_the_strengths_are_found_from_any_start():
 
     counted = tally(random_log(60, 1))
     form = design(counted.comparisons, list("abcd"), ["g"])
-    counts, prior = counted.counts()[None], form.prior[None]
-    (want,) = fit(form, counts, prior)
+    counts = counted.counts()
+    want = fit(form, counts)
     for start in (want + 30, want - 300, np.linspace(-80, 80, len(want))):
-        assert fit(form, counts, prior, start)[0] == pytest.approx(want, abs=1e-9)
-    assert np.isfinite(fit(form, counts * 1e9, prior)).all()
-    both = fit(form, np.concatenate([counts * 1e9, counts]), np.concatenate([prior, prior]))
-    assert both[1] == pytest.approx(want, abs=1e-9)  # fitted together, each for itself
+        assert fit(form, counts, start) == pytest.approx(want, abs=1e-9)
+    assert np.isfinite(fit(form, counts * 1e9)).all()
 
 
 def test_teams_are_as_strong_as_the_mean_of_their_members():
@@ -262,19 +261,42 @@ def posterior(wins, losses):
     return [ELO / 2 * d[np.searchsorted(below, q * below[-1])] for q in (0.025, 0.975)]
 
 
-@pytest.mark.parametrize(("wins", "losses", "slack"), [(600, 400, 0.06), (60, 40, 0.1), (10, 5, 0.15), (3, 1, 0.2)])
+@pytest.mark.parametrize(("wins", "losses", "slack"), [(600, 400, 0.06), (60, 40, 0.06), (10, 5, 0.06), (3, 1, 0.06)])
 def test_an_interval_is_as_wide_as_the_exact_posterior(wins, losses, slack):
     low, high = posterior(wins, losses)
-    row = Standings.of(series("a", "b", wins, 0, losses), samples=2000).row("a")
+    row = Standings.of(series("a", "b", wins, 0, losses), samples=4000).row("a")
     assert (row.low, row.high) == pytest.approx((low, high), abs=slack * (high - low))
 
 
-@pytest.mark.parametrize("wins", [4, 10, 30])
-def test_who_never_lost_might_lose_the_next(wins):
-    low, _ = posterior(wins, 0)
-    row = Standings.of(series("a", "b", wins), samples=2000).row("a")
-    assert row.low == pytest.approx(low, abs=0.12 * row.elo)
+@pytest.mark.parametrize("wins", [1, 4, 10, 30, 1000])
+def test_who_never_lost_might_lose_the_next_or_be_far_stronger(wins):
+    low, high = posterior(wins, 0)
+    row = Standings.of(series("a", "b", wins), samples=4000).row("a")
+    assert row.low == pytest.approx(low, abs=0.06 * (high - low))
+    assert row.high == pytest.approx(high, abs=0.06 * (high - low))
     assert row.low < row.elo < row.high
+
+
+def test_samples_of_strengths_and_draws_are_as_the_exact_posterior_has_them():
+    from arena.fit import design, fit
+    from arena.posterior import sample
+    from arena.tally import tally
+
+    counted = tally(series("a", "b", 5, 2, 1))
+    form = design(counted.comparisons, ["a", "b"], ["g"])
+    counts = counted.counts()
+    found = sample(form, counts, fit(form, counts), np.random.default_rng(0), 20_000)
+    d, log_nu = np.meshgrid(np.linspace(-15, 15, 601), np.linspace(-12, 8, 401), indexing="ij")
+    whole = np.log(np.exp(d / 2) + np.exp(log_nu) + np.exp(-d / 2))
+    log_p = (5 - 1) * d / 2 + 2 * log_nu - 8 * whole - d**2 / (4 * SPREAD**2)
+    p = np.exp(log_p - (log_nu - EQUALS_DRAW) ** 2 / (2 * SPREAD**2))
+    p /= p.sum()
+    for known, seen in ((d, found[:, 0] - found[:, 1]), (log_nu, found[:, 2])):
+        mean = (p * known).sum()
+        deviation = math.sqrt((p * (known - mean) ** 2).sum())
+        assert seen.mean() == pytest.approx(mean, abs=0.04 * deviation)
+        assert seen.std() == pytest.approx(deviation, rel=0.04)
+        assert ((seen - mean) ** 3).mean() == pytest.approx((p * (known - mean) ** 3).sum(), abs=0.15 * deviation**3)
 
 
 def test_one_win_tells_nobody_apart_and_thirty_do():
@@ -320,15 +342,26 @@ def test_equals_up_to_rounding_owe_each_other_no_number_of_matches():
 
 
 @pytest.mark.slow
-def test_intervals_hold_the_truth_as_often_as_they_say():
-    hits = total = 0
-    for seed in range(60):
-        standings = Standings.of(random_log(120, seed, draws=0.0, roles=()), samples=200)
-        for i, agent in enumerate("abcd"):
-            truth = ELO * (1.5 - i) / 2
-            row = standings.row(agent)
-            hits, total = hits + (row.low <= truth <= row.high), total + 1
-    assert 0.91 < hits / total < 0.985
+@pytest.mark.parametrize(
+    ("entrants", "matches", "gap", "dealt"),
+    [(4, 20, 87, 1), (4, 20, 400, 1), (8, 5, 200, 1), (8, 5, 0, 1), (4, 40, 100, 4)],
+)
+def test_intervals_hold_the_truth_as_often_as_they_say(entrants, matches, gap, dealt):
+    """Of agents `gap` Elo points apart; of `dealt` matches that share a deal, half end alike."""
+    truth = [gap * ((entrants - 1) / 2 - i) for i in range(entrants)]
+    held = []
+    for seed in range(100):
+        rng, log = random.Random(seed), []
+        for i, j in combinations(range(entrants), 2):
+            ahead = 1 / (1 + 10 ** ((truth[j] - truth[i]) / 400))
+            for deal in range(matches // dealt):
+                won = [float(rng.random() < ahead) for _ in range(dealt)]
+                won = won[:1] * dealt if rng.random() < 0.5 else won
+                log += [duel(f"{i}-{j}-{deal}-{k}", f"a{i}", f"a{j}", points) for k, points in enumerate(won)]
+        standings = Standings.of(log, block=lambda match: match.id.rpartition("-")[0], samples=200)
+        rows = [standings.row(f"a{i}") for i in range(entrants)]
+        held.append([row.low <= elo <= row.high for row, elo in zip(rows, truth, strict=True)])
+    assert 0.925 < np.mean(held) < 0.99
 
 
 # -- islands -------------------------------------------------------------------------------------------------------

@@ -53,8 +53,9 @@ class _Made(Generic[P]):
 class Replay(Generic[P]):
     """The environment that `begin(seed)` makes, after `moves`; it draws from streams of its own.
 
-    Environments can seldom be copied or pickled. So a copy and a pickle hold seed and moves only, and play them again
-    when they are first looked at.
+    Environments can seldom be copied or pickled: most of PettingZoo's are `EzPickle`, of which deepcopy makes a new one
+    that nobody has moved in. So a copy and a pickle hold seed and moves only, and play them again when they are first
+    looked at.
     """
 
     def __init__(self, begin: Callable[[int], P], seed: int, moves: tuple[Any, ...] = ()):
