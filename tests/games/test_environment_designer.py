@@ -88,6 +88,37 @@ def test_one_table_may_end_before_the_other():
     assert episode.notes == {"p": 0.0}
 
 
+def forfeited(task=None):
+    """Two tables of one heap of three and one of one: at table 0 the second is silent, at table 1 both are oracles."""
+    game = EnvironmentDesigner("nim", tables=2)
+    agents = {seat: arena.OracleAgent() for seat in game.possible_agents}
+    agents |= {"designer_0": arena.ScriptedAgent(["[heaps=1,3]"]), "second_0": arena.ScriptedAgent(["hm", "hm"])}
+    return asyncio.run(arena.play(game, agents, seed=1, task=task))
+
+
+@pytest.mark.parametrize("task", [None, Task.new("nim", params={"heaps": [1, 3]})])
+def test_who_gives_up_loses_at_its_own_table_and_no_zero_is_made_up_for_others(task):
+    """O-22: nothing can be told of table 1, which was going on, nor of a design of which one table has no end."""
+    episode = forfeited(task)
+    assert (episode.ending, episode.fault) == ("forfeit", "second_0")
+    assert [episode.returns[seat] for seat in ("first_0", "second_0")] == [1.0, -1.0]
+    assert [episode.returns[seat] for seat in ("first_1", "second_1")] == [None, None]
+    assert episode.returns["designer_0"] == (None if task is None else 0.0)
+
+
+def test_a_table_that_was_over_keeps_its_result_when_another_gives_up():
+    """Table 0 ends after two moves; at table 1 the first has to move once more, and is silent."""
+    episode = designed(
+        task=Task.new("nim", params={"heaps": [1, 3]}),
+        first_0=arena.ScriptedAgent(["[B3]"]),
+        second_0=arena.ScriptedAgent(["[A1]"]),
+        first_1=arena.ScriptedAgent(["[A1]", "hm", "hm"]),
+        second_1=arena.ScriptedAgent(["[B1]"]),
+    )
+    assert (episode.ending, episode.fault) == ("forfeit", "first_1")
+    assert episode.returns == {"designer_0": 0.0, "first_0": -1.0, "first_1": -1.0, "second_0": 1.0, "second_1": 1.0}
+
+
 MALFORMED = ["", "heaps", "heaps=", "=3", "a=1 a=2", "a=1 b", "a=1=2", "1a=2", "a=" + "1" * 300]
 
 
