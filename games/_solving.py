@@ -60,8 +60,15 @@ class Solving(Game):
 
     def heard_as(self, text: str) -> Claim:
         """Any text at all as a claim, of which what is no answer is malformed, and so not right."""
-        shown = quotable(text[: self.talk])
-        return Claim(shown, check(self.task, shown.partition(":")[0]))
+        message = self.cleaned(text)
+        return Claim(message[: self.talk].rstrip(), check(self.task, message.partition(":")[0]))
+
+    def cleaned(self, text: str) -> str:
+        """All of a text in one line, "" for a flood. What is cut before it is read might be half of what was said.
+
+        After `right` and many spaces a reservation may stand, and after the 14 of an answer another number.
+        """
+        return quotable(text) if len(text) < 10 * self.talk else ""
 
     task: Task
 
