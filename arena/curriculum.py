@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import random
 import re
@@ -19,7 +20,7 @@ from arena.types import RATED, Episode, Offer, Task, role_of
 
 CHOICES = ("learnability", "frontier", "quality", "uniform")
 STATES = ("refused", "admitted", "active", "retired")
-WINDOW = 256  # offers that the rates and the drift of lengths look back on
+WINDOW = 256  # offers that the rates and the drift of lengths look back on, and retired tasks that are remembered
 BINS = 10  # of the histogram of p
 
 
@@ -102,9 +103,11 @@ Canon = Callable[[Task], str]
 class Curriculum:
     """The pool. `absorb` takes in what a step's episodes proposed and solved, `choose` says what is played next.
 
-    Every task that was ever admitted keeps its entry and its place in `lineage`, an edge from each parent to its child.
-    The same episodes in the same order give the same pool; all of it is in `state`. `canon` gives equal texts to tasks
-    that are the same one.
+    A task keeps its entry and its place in `lineage`, an edge from each parent to its child, while it is in the pool or
+    leads a cluster of the pool, and until WINDOW others have retired after it. Then a hash of it is left, by which it
+    is still known as a duplicate, and it is put into `forgotten` for whoever keeps a longer record. The same episodes
+    in the same order give the same pool; all of it is in `state`. `canon` gives equal texts to tasks that are the same
+    one.
     """
 
     config: CurriculumConfig = field(default_factory=CurriculumConfig)
@@ -113,10 +116,14 @@ class Curriculum:
     refused: deque[Entry] = field(default_factory=lambda: deque(maxlen=WINDOW), init=False)
     lineage: nx.DiGraph[str] = field(default_factory=nx.DiGraph, init=False)
     skill: tuple[float, float] = field(default=(MU, SIGMA), init=False)  # of the solvers
+    forgotten: list[Entry] = field(default_factory=list, init=False)  # no part of the state: taken from here, or lost
 
     def __post_init__(self) -> None:
         self._clusters = Clusters(self.config.similar)
-        self._forms: dict[str, str] = {}  # canonical form -> id
+        self._forms: dict[str, str] = {}  # hash of the canonical form of all that ever came in -> id, "" if forgotten
+        self._live: dict[str, Entry] = {}  # in the order they came
+        self._members: Counter[str] = Counter()  # how many live tasks are in each cluster
+        self._retired: deque[str] = deque()  # in the order they left, without those that lead live clusters
         self._window: deque[tuple[str, int]] = deque(maxlen=WINDOW)  # the gate ("" if admitted) and length of offers
         self._first_length = 0.0
 
@@ -159,10 +166,14 @@ class Curriculum:
             return gate
         self._make_room()
         cluster = self._clusters.join(task.id, task.prompt)
-        self.entries[task.id] = Entry(task, "admitted", step, cluster)
-        self._forms[self.canon(task)] = task.id
+        self.entries[task.id] = self._live[task.id] = Entry(task, "admitted", step, cluster)
+        self._members[cluster] += 1
+        self._forms[self._form(task)] = task.id
         self._descend(task)
         return ""
+
+    def _form(self, task: Task) -> str:
+        return hashlib.sha256(self.canon(task).encode(errors="surrogatepass")).hexdigest()[:16]
 
     def _gate(self, task: Task) -> tuple[str, str, str]:
         """(gate, reason, cluster) of a task that its game let pass: empty, leak, duplicate, cluster, or ""."""
@@ -170,15 +181,15 @@ class Curriculum:
             return "empty", "the prompt has no text", ""
         if leaks(task):
             return "leak", f"the prompt contains the answer {task.payload['answer']!r}", ""
-        twin = self._forms.get(self.canon(task))
+        twin = self._forms.get(self._form(task))
         if twin is not None:
-            return "duplicate", f"the same as {twin}", self.entries[twin].cluster
+            known = self.entries.get(twin)
+            return "duplicate", f"the same as {twin or 'one that retired long ago'}", known.cluster if known else ""
         cluster = self._clusters.find(task.prompt)
-        live = self.live()
-        members = sum(entry.cluster == cluster for entry in live) if cluster else 0
+        live, members = len(self._live), self._members[cluster]
         # Where the pool is small, one task more is a large share: clusters of two are always let in.
-        if members > 1 and members + 1 > self.config.cluster_share * (len(live) + 1):
-            return "cluster", f"{members} of {len(live)} tasks are like {cluster} already", cluster
+        if members > 1 and members + 1 > self.config.cluster_share * (live + 1):
+            return "cluster", f"{members} of {live} tasks are like {cluster} already", cluster
         return "", "", cluster
 
     def _descend(self, task: Task) -> None:
@@ -200,8 +211,28 @@ class Curriculum:
             ("oldest", live),
         ):
             if leaving:  # entries stand in the order they came
-                leaving[0].state, leaving[0].reason = "retired", reason
+                self._retire(leaving[0], reason)
                 return
+
+    def _retire(self, entry: Entry, reason: str) -> None:
+        entry.state, entry.reason = "retired", reason
+        del self._live[entry.task.id]
+        self._members[entry.cluster] -= 1
+        if entry.cluster != entry.task.id:
+            self._retired.append(entry.task.id)
+        if not self._members[entry.cluster]:  # a leader, gone long since or just now, has nobody left to lead
+            del self._members[entry.cluster]
+            self._clusters.drop(entry.cluster)
+            self._retired.append(entry.cluster)
+        self._forget()
+
+    def _forget(self) -> None:
+        while len(self._retired) > WINDOW:
+            id = self._retired.popleft()
+            entry = self.entries.pop(id)
+            self._forms[self._form(entry.task)] = ""
+            self.lineage.remove_node(id)
+            self.forgotten.append(entry)
 
     def _count(self, entry: Entry, results: Sequence[bool]) -> None:
         if not entry.seen:
@@ -222,7 +253,7 @@ class Curriculum:
 
     def live(self) -> list[Entry]:
         """The tasks that may be chosen, oldest first."""
-        return [entry for entry in self.entries.values() if entry.state in ("admitted", "active")]
+        return list(self._live.values())
 
     def weight(self, entry: Entry) -> float:
         """How much a task is wanted, in [`floor`, 1]."""
@@ -262,8 +293,8 @@ class Curriculum:
         inside = [self.config.low <= p <= self.config.high for p in known]
         found = {
             "size": float(len(live)),
-            "ever": float(len(self.entries)),
-            "clusters": float(len({entry.cluster for entry in live})),
+            "ever": float(len(self._forms)),
+            "clusters": float(len(self._members)),
             "duplicates": self.rate("duplicate"),
             "length": self._length(),
             "solver_mu": self.skill[0],
@@ -307,6 +338,8 @@ class Curriculum:
         return {
             "entries": [entry.to_json() for entry in self.entries.values()],
             "refused": [entry.to_json() for entry in self.refused],
+            "retired": list(self._retired),
+            "forms": sorted(form for form, id in self._forms.items() if not id),  # of those that are forgotten
             "edges": [list(edge) for edge in self.lineage.edges],
             "skill": list(self.skill),
             "window": [list(pair) for pair in self._window],
@@ -324,10 +357,16 @@ class Curriculum:
         self.skill = (float(state["skill"][0]), float(state["skill"][1]))
         self._window.extend((str(gate), int(length)) for gate, length in state["window"])
         self._first_length = float(state["first_length"])
+        self._forms = dict.fromkeys(state.get("forms", ()), "")  # a checkpoint without these has forgotten nobody
+        self._live = {id: entry for id, entry in self.entries.items() if entry.state in ("admitted", "active")}
+        self._members.update(entry.cluster for entry in self._live.values())
         for id, entry in self.entries.items():
-            self._forms[self.canon(entry.task)] = id
-            if entry.cluster == id:
+            self._forms[self._form(entry.task)] = id
+            if entry.cluster == id and id in self._members:
                 self._clusters.lead(id, entry.task.prompt)
+        gone = [id for id in self.entries if id not in self._live and id not in self._members]
+        self._retired.extend(state.get("retired", gone))
+        self._forget()
 
 
 # -- reading episodes and tasks ------------------------------------------------------------------------------------
