@@ -28,13 +28,13 @@ BINS = 10  # of the histogram of p
 class CurriculumConfig:
     """The share `past` of a step's deals takes a task from the pool; 0 keeps the pool as a record only.
 
-    A task's difficulty p is the share of replies of the role `solver` with a return above 0, over at least `samples`
-    of them; older ones fade by `fade` whenever it is played. `choice` draws by 4p(1-p), by `low` <= p <= `high`
-    (frontier), by the match quality of TrueSkill, or evenly; no task weighs less than `floor`, one whose p isn't known
-    yet weighs 1. The pool holds `capacity` tasks: who is mastered (p of at least `mastered`) leaves first, oldest
-    first, then who was never solved, then the oldest. Tasks that share `similar` of their n-grams are one cluster,
-    which may have `cluster_share` of the pool. A deal that takes no task from the pool shows `shown` of them to who
-    proposes, where the game reads a task with a `past`.
+    A task's difficulty p is the share of replies of the role `solver` that the game marks as solving it, or else those
+    with a return above 0, over at least `samples` of them; older ones fade by `fade` whenever it is played. `choice`
+    draws by 4p(1-p), by `low` <= p <= `high` (frontier), by the match quality of TrueSkill, or evenly; no task weighs
+    less than `floor`, one whose p isn't known yet weighs 1. The pool holds `capacity` tasks: who is mastered (p of at
+    least `mastered`) leaves first, oldest first, then who was never solved, then the oldest. Tasks that share `similar`
+    of their n-grams are one cluster, which may have `cluster_share` of the pool. A deal that takes no task from the
+    pool shows `shown` of them to who proposes, where the game reads a task with a `past`.
     """
 
     past: float = 0.0
@@ -126,6 +126,7 @@ class Curriculum:
         self._retired: deque[str] = deque()  # in the order they left, without those that lead live clusters
         self._window: deque[tuple[str, int]] = deque(maxlen=WINDOW)  # the gate ("" if admitted) and length of offers
         self._first_length = 0.0
+        self._wrong: deque[float] = deque(maxlen=WINDOW)  # of games: the share of what solvers agree on that is wrong
 
     # -- what comes in ---------------------------------------------------------------------------------------------
 
@@ -138,6 +139,8 @@ class Curriculum:
         tried: dict[str, list[bool]] = {}
         for episode in episodes:
             gates.update(self.consider(offer, step) for offer in episode.offers)
+            if "agreed_wrong" in episode.notes:
+                self._wrong.append(episode.notes["agreed_wrong"])
             for id, right in answers(episode, self.config.solver):
                 tried.setdefault(id, []).append(right)
         for id, results in tried.items():
@@ -180,7 +183,7 @@ class Curriculum:
         if not task.prompt.strip():
             return "empty", "the prompt has no text", ""
         if leaks(task):
-            return "leak", f"the prompt contains the answer {task.payload['answer']!r}", ""
+            return "leak", f"the prompt contains the answer {_answer(task)!r}", ""
         twin = self._forms.get(self._form(task))
         if twin is not None:
             known = self.entries.get(twin)
@@ -324,6 +327,8 @@ class Curriculum:
         for side, share in (("solved by all", known.count(1.0)), ("solved by none", known.count(0.0))):
             if len(known) >= 8 and share > 0.8 * len(known):
                 found.append(f"{share} of {len(known)} tasks are {side}: there is nothing to learn from them")
+        if len(self._wrong) >= 8 and (wrong := math.fsum(self._wrong) / len(self._wrong)) > 0.25:
+            found.append(f"{wrong:.0%} of what solvers agreed on in the last {len(self._wrong)} games is wrong")
         if self._first_length and not 0.5 <= self._length() / self._first_length <= 2:
             found.append(f"prompts went from {self._first_length:.0f} to {self._length():.0f} characters")
         return found
@@ -344,6 +349,7 @@ class Curriculum:
             "skill": list(self.skill),
             "window": [list(pair) for pair in self._window],
             "first_length": self._first_length,
+            "wrong": list(self._wrong),
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -357,6 +363,7 @@ class Curriculum:
         self.skill = (float(state["skill"][0]), float(state["skill"][1]))
         self._window.extend((str(gate), int(length)) for gate, length in state["window"])
         self._first_length = float(state["first_length"])
+        self._wrong.extend(map(float, state.get("wrong", ())))
         self._forms = dict.fromkeys(state.get("forms", ()), "")  # a checkpoint without these has forgotten nobody
         self._live = {id: entry for id, entry in self.entries.items() if entry.state in ("admitted", "active")}
         self._members.update(entry.cluster for entry in self._live.values())
@@ -373,12 +380,16 @@ class Curriculum:
 
 
 def answers(episode: Episode, solver: str) -> Iterable[tuple[str, bool]]:
-    """(id of the task, whether it was solved) of every seat of the role `solver` that was scored."""
+    """(id of the task, whether it was solved) of every seat of the role `solver` that the game marks or scores."""
     if episode.ending not in RATED:
         return
     for seat, id in sorted(episode.faced.items()):
         value = episode.returns.get(seat)
-        if role_of(seat) == solver and value is not None and math.isfinite(value):
+        if role_of(seat) != solver:
+            continue
+        if seat in episode.marks:
+            yield id, episode.marks[seat]
+        elif value is not None and math.isfinite(value):
             yield id, value > 0
 
 
@@ -387,13 +398,17 @@ def leaks(task: Task) -> bool:
 
     A short answer may be part of any honest prompt; after `=`, `:` or `is` at the end of a line it is none.
     """
-    answer = task.payload.get("answer")
+    answer = _answer(task)
     if not isinstance(answer, (str, int, float)) or isinstance(answer, bool) or not str(answer).strip():
         return False
     text, said = re.escape(canonical(str(answer))), canonical(task.prompt)
     if len(canonical(str(answer))) >= 3 and re.search(rf"(?<!\w){text}(?!\w)", said):
         return True
     return any(re.search(rf"(?:=|:|\bis)\s*{text}\W*$", canonical(line)) for line in task.prompt.splitlines())
+
+
+def _answer(task: Task) -> Any:
+    return task.payload.get("answer", task.payload.get("value"))
 
 
 def quality(one: tuple[float, float], two: tuple[float, float]) -> float:
