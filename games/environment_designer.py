@@ -86,7 +86,7 @@ class EnvironmentDesigner(Game):
             for own in board.acting:
                 board.step(moves[self._outer(table, own)])
                 for other, reward in board.rewards.items():
-                    self.score(**{self._outer(table, other): reward})
+                    self.score("table", **{self._outer(table, other): reward})
                     self.returns[table][other] += reward
             self.unscore(*(self._outer(table, own) for own in board.unscored))
         return self._ask()
@@ -136,6 +136,9 @@ class EnvironmentDesigner(Game):
             for table, board in enumerate(self.boards):
                 for own in board.possible_agents:
                     self.tell(board.observe(own)["text"], self._outer(table, own))
+                if board.info.cooperative and board.info.par is not None:  # the sign of their pay tells nothing then
+                    won = self._won(table)
+                    self.mark(**{self._outer(table, own): won for own in board.possible_agents})
             p = sum(map(self._won, range(self.tables))) / self.tables
             self.note(p=p)
             if self.designed:
