@@ -32,12 +32,19 @@ class Clusters:
     def __init__(self, similar: float):
         self.similar = similar
         self._leaders: dict[str, Grams] = {}
+        self._index: dict[str, dict[str, int]] = {}  # n-gram -> the leaders that have it, each with its number
+        self._led = 0
 
     def find(self, text: str) -> str:
         """The name of the cluster that `text` would join: the key of its leader, "" if it is like none."""
         own = grams(text)
-        for key, leader in self._leaders.items():
-            # Sets of too different sizes can't be alike: most leaders need no intersection.
+        near: dict[str, int] = {}
+        # What is similar lacks few of these n-grams, so it has one of any few more: the rarest name the fewest leaders.
+        few = len(own) - int(self.similar * len(own)) + 1
+        for gram in sorted(own, key=lambda gram: len(self._index.get(gram, ())))[:few]:
+            near |= self._index.get(gram, {})
+        for key in sorted(near, key=near.__getitem__):
+            leader = self._leaders[key]
             small, large = sorted((len(own), len(leader)))
             if small >= self.similar * large and likeness(own, leader) >= self.similar:
                 return key
@@ -47,12 +54,21 @@ class Clusters:
         """The cluster of `text`; a new one is led by it and named `key`."""
         found = self.find(text)
         if not found:
-            self._leaders[key] = grams(text)
+            self.lead(key, text)
         return found or key
 
     def lead(self, key: str, text: str) -> None:
         """Note a leader without asking whom it is like: how saved clusters come back."""
-        self._leaders[key] = grams(text)
+        self._leaders[key], self._led = grams(text), self._led + 1
+        for gram in self._leaders[key]:
+            self._index.setdefault(gram, {})[key] = self._led
+
+    def drop(self, key: str) -> None:
+        """Forget a leader: no text joins its cluster any more."""
+        for gram in self._leaders.pop(key):
+            del self._index[gram][key]
+            if not self._index[gram]:
+                del self._index[gram]
 
 
 def shares(texts: Sequence[str], similar: float) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import random
 import re
@@ -19,7 +20,7 @@ from arena.types import RATED, Episode, Offer, Task, role_of
 
 CHOICES = ("learnability", "frontier", "quality", "uniform")
 STATES = ("refused", "admitted", "active", "retired")
-WINDOW = 256  # offers that the rates and the drift of lengths look back on
+WINDOW = 256  # offers that the rates and the drift of lengths look back on, and retired tasks that are remembered
 BINS = 10  # of the histogram of p
 
 
@@ -27,13 +28,13 @@ BINS = 10  # of the histogram of p
 class CurriculumConfig:
     """The share `past` of a step's deals takes a task from the pool; 0 keeps the pool as a record only.
 
-    A task's difficulty p is the share of replies of the role `solver` with a return above 0, over at least `samples`
-    of them; older ones fade by `fade` whenever it is played. `choice` draws by 4p(1-p), by `low` <= p <= `high`
-    (frontier), by the match quality of TrueSkill, or evenly; no task weighs less than `floor`, one whose p isn't known
-    yet weighs 1. The pool holds `capacity` tasks: who is mastered (p of at least `mastered`) leaves first, oldest
-    first, then who was never solved, then the oldest. Tasks that share `similar` of their n-grams are one cluster,
-    which may have `cluster_share` of the pool. A deal that takes no task from the pool shows `shown` of them to who
-    proposes, where the game reads a task with a `past`.
+    A task's difficulty p is the share of replies of the role `solver` that the game marks as solving it, or else those
+    with a return above 0, over at least `samples` of them; older ones fade by `fade` whenever it is played. `choice`
+    draws by 4p(1-p), by `low` <= p <= `high` (frontier), by the match quality of TrueSkill, or evenly; no task weighs
+    less than `floor`, one whose p isn't known yet weighs 1. The pool holds `capacity` tasks: who is mastered (p of at
+    least `mastered`) leaves first, oldest first, then who was never solved, then the oldest. Tasks that share `similar`
+    of their n-grams are one cluster, which may have `cluster_share` of the pool. A deal that takes no task from the
+    pool shows `shown` of them to who proposes, where the game reads a task with a `past`.
     """
 
     past: float = 0.0
@@ -102,9 +103,11 @@ Canon = Callable[[Task], str]
 class Curriculum:
     """The pool. `absorb` takes in what a step's episodes proposed and solved, `choose` says what is played next.
 
-    Every task that was ever admitted keeps its entry and its place in `lineage`, an edge from each parent to its child.
-    The same episodes in the same order give the same pool; all of it is in `state`. `canon` gives equal texts to tasks
-    that are the same one.
+    A task keeps its entry and its place in `lineage`, an edge from each parent to its child, while it is in the pool or
+    leads a cluster of the pool, and until WINDOW others have retired after it. Then a hash of it is left, by which it
+    is still known as a duplicate, and it is put into `forgotten` for whoever keeps a longer record. The same episodes
+    in the same order give the same pool; all of it is in `state`. `canon` gives equal texts to tasks that are the same
+    one.
     """
 
     config: CurriculumConfig = field(default_factory=CurriculumConfig)
@@ -113,12 +116,17 @@ class Curriculum:
     refused: deque[Entry] = field(default_factory=lambda: deque(maxlen=WINDOW), init=False)
     lineage: nx.DiGraph[str] = field(default_factory=nx.DiGraph, init=False)
     skill: tuple[float, float] = field(default=(MU, SIGMA), init=False)  # of the solvers
+    forgotten: list[Entry] = field(default_factory=list, init=False)  # no part of the state: taken from here, or lost
 
     def __post_init__(self) -> None:
         self._clusters = Clusters(self.config.similar)
-        self._forms: dict[str, str] = {}  # canonical form -> id
+        self._forms: dict[str, str] = {}  # hash of the canonical form of all that ever came in -> id, "" if forgotten
+        self._live: dict[str, Entry] = {}  # in the order they came
+        self._members: Counter[str] = Counter()  # how many live tasks are in each cluster
+        self._retired: deque[str] = deque()  # in the order they left, without those that lead live clusters
         self._window: deque[tuple[str, int]] = deque(maxlen=WINDOW)  # the gate ("" if admitted) and length of offers
         self._first_length = 0.0
+        self._wrong: deque[float] = deque(maxlen=WINDOW)  # of games: the share of what solvers agree on that is wrong
 
     # -- what comes in ---------------------------------------------------------------------------------------------
 
@@ -131,6 +139,8 @@ class Curriculum:
         tried: dict[str, list[bool]] = {}
         for episode in episodes:
             gates.update(self.consider(offer, step) for offer in episode.offers)
+            if "agreed_wrong" in episode.notes:
+                self._wrong.append(episode.notes["agreed_wrong"])
             for id, right in answers(episode, self.config.solver):
                 tried.setdefault(id, []).append(right)
         for id, results in tried.items():
@@ -164,25 +174,29 @@ class Curriculum:
         """Take in a task past all gates, such as one that the game gives the pool to begin with."""
         self._make_room()
         cluster = self._clusters.join(task.id, task.prompt)
-        self.entries[task.id] = Entry(task, "admitted", step, cluster)
-        self._forms[self.canon(task)] = task.id
+        self.entries[task.id] = self._live[task.id] = Entry(task, "admitted", step, cluster)
+        self._members[cluster] += 1
+        self._forms[self._form(task)] = task.id
         self._descend(task)
+
+    def _form(self, task: Task) -> str:
+        return hashlib.sha256(self.canon(task).encode(errors="surrogatepass")).hexdigest()[:16]
 
     def _gate(self, task: Task) -> tuple[str, str, str]:
         """(gate, reason, cluster) of a task that its game let pass: empty, leak, duplicate, cluster, or ""."""
         if not task.prompt.strip():
             return "empty", "the prompt has no text", ""
         if leaks(task):
-            return "leak", f"the prompt contains the answer {task.payload['answer']!r}", ""
-        twin = self._forms.get(self.canon(task))
+            return "leak", f"the prompt contains the answer {_answer(task)!r}", ""
+        twin = self._forms.get(self._form(task))
         if twin is not None:
-            return "duplicate", f"the same as {twin}", self.entries[twin].cluster
+            known = self.entries.get(twin)
+            return "duplicate", f"the same as {twin or 'one that retired long ago'}", known.cluster if known else ""
         cluster = self._clusters.find(task.prompt)
-        live = self.live()
-        members = sum(entry.cluster == cluster for entry in live) if cluster else 0
+        live, members = len(self._live), self._members[cluster]
         # Where the pool is small, one task more is a large share: clusters of two are always let in.
-        if members > 1 and members + 1 > self.config.cluster_share * (len(live) + 1):
-            return "cluster", f"{members} of {len(live)} tasks are like {cluster} already", cluster
+        if members > 1 and members + 1 > self.config.cluster_share * (live + 1):
+            return "cluster", f"{members} of {live} tasks are like {cluster} already", cluster
         return "", "", cluster
 
     def _descend(self, task: Task) -> None:
@@ -204,8 +218,28 @@ class Curriculum:
             ("oldest", live),
         ):
             if leaving:  # entries stand in the order they came
-                leaving[0].state, leaving[0].reason = "retired", reason
+                self._retire(leaving[0], reason)
                 return
+
+    def _retire(self, entry: Entry, reason: str) -> None:
+        entry.state, entry.reason = "retired", reason
+        del self._live[entry.task.id]
+        self._members[entry.cluster] -= 1
+        if entry.cluster != entry.task.id:
+            self._retired.append(entry.task.id)
+        if not self._members[entry.cluster]:  # a leader, gone long since or just now, has nobody left to lead
+            del self._members[entry.cluster]
+            self._clusters.drop(entry.cluster)
+            self._retired.append(entry.cluster)
+        self._forget()
+
+    def _forget(self) -> None:
+        while len(self._retired) > WINDOW:
+            id = self._retired.popleft()
+            entry = self.entries.pop(id)
+            self._forms[self._form(entry.task)] = ""
+            self.lineage.remove_node(id)
+            self.forgotten.append(entry)
 
     def _count(self, entry: Entry, results: Sequence[bool]) -> None:
         if not entry.seen:
@@ -226,7 +260,7 @@ class Curriculum:
 
     def live(self) -> list[Entry]:
         """The tasks that may be chosen, oldest first."""
-        return [entry for entry in self.entries.values() if entry.state in ("admitted", "active")]
+        return list(self._live.values())
 
     def weight(self, entry: Entry) -> float:
         """How much a task is wanted, in [`floor`, 1]."""
@@ -266,8 +300,8 @@ class Curriculum:
         inside = [self.config.low <= p <= self.config.high for p in known]
         found = {
             "size": float(len(live)),
-            "ever": float(len(self.entries)),
-            "clusters": float(len({entry.cluster for entry in live})),
+            "ever": float(len(self._forms)),
+            "clusters": float(len(self._members)),
             "duplicates": self.rate("duplicate"),
             "length": self._length(),
             "solver_mu": self.skill[0],
@@ -297,6 +331,8 @@ class Curriculum:
         for side, share in (("solved by all", known.count(1.0)), ("solved by none", known.count(0.0))):
             if len(known) >= 8 and share > 0.8 * len(known):
                 found.append(f"{share} of {len(known)} tasks are {side}: there is nothing to learn from them")
+        if len(self._wrong) >= 8 and (wrong := math.fsum(self._wrong) / len(self._wrong)) > 0.25:
+            found.append(f"{wrong:.0%} of what solvers agreed on in the last {len(self._wrong)} games is wrong")
         if self._first_length and not 0.5 <= self._length() / self._first_length <= 2:
             found.append(f"prompts went from {self._first_length:.0f} to {self._length():.0f} characters")
         return found
@@ -311,10 +347,13 @@ class Curriculum:
         return {
             "entries": [entry.to_json() for entry in self.entries.values()],
             "refused": [entry.to_json() for entry in self.refused],
+            "retired": list(self._retired),
+            "forms": sorted(form for form, id in self._forms.items() if not id),  # of those that are forgotten
             "edges": [list(edge) for edge in self.lineage.edges],
             "skill": list(self.skill),
             "window": [list(pair) for pair in self._window],
             "first_length": self._first_length,
+            "wrong": list(self._wrong),
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -328,22 +367,33 @@ class Curriculum:
         self.skill = (float(state["skill"][0]), float(state["skill"][1]))
         self._window.extend((str(gate), int(length)) for gate, length in state["window"])
         self._first_length = float(state["first_length"])
+        self._wrong.extend(map(float, state.get("wrong", ())))
+        self._forms = dict.fromkeys(state.get("forms", ()), "")  # a checkpoint without these has forgotten nobody
+        self._live = {id: entry for id, entry in self.entries.items() if entry.state in ("admitted", "active")}
+        self._members.update(entry.cluster for entry in self._live.values())
         for id, entry in self.entries.items():
-            self._forms[self.canon(entry.task)] = id
-            if entry.cluster == id:
+            self._forms[self._form(entry.task)] = id
+            if entry.cluster == id and id in self._members:
                 self._clusters.lead(id, entry.task.prompt)
+        gone = [id for id in self.entries if id not in self._live and id not in self._members]
+        self._retired.extend(state.get("retired", gone))
+        self._forget()
 
 
 # -- reading episodes and tasks ------------------------------------------------------------------------------------
 
 
 def answers(episode: Episode, solver: str) -> Iterable[tuple[str, bool]]:
-    """(id of the task, whether it was solved) of every seat of the role `solver` that was scored."""
+    """(id of the task, whether it was solved) of every seat of the role `solver` that the game marks or scores."""
     if episode.ending not in RATED:
         return
     for seat, id in sorted(episode.faced.items()):
         value = episode.returns.get(seat)
-        if role_of(seat) == solver and value is not None and math.isfinite(value):
+        if role_of(seat) != solver:
+            continue
+        if seat in episode.marks:
+            yield id, episode.marks[seat]
+        elif value is not None and math.isfinite(value):
             yield id, value > 0
 
 
@@ -352,13 +402,17 @@ def leaks(task: Task) -> bool:
 
     A short answer may be part of any honest prompt; after `=`, `:` or `is` at the end of a line it is none.
     """
-    answer = task.payload.get("answer")
+    answer = _answer(task)
     if not isinstance(answer, (str, int, float)) or isinstance(answer, bool) or not str(answer).strip():
         return False
     text, said = re.escape(canonical(str(answer))), canonical(task.prompt)
     if len(canonical(str(answer))) >= 3 and re.search(rf"(?<!\w){text}(?!\w)", said):
         return True
     return any(re.search(rf"(?:=|:|\bis)\s*{text}\W*$", canonical(line)) for line in task.prompt.splitlines())
+
+
+def _answer(task: Task) -> Any:
+    return task.payload.get("answer", task.payload.get("value"))
 
 
 def quality(one: tuple[float, float], two: tuple[float, float]) -> float:

@@ -199,6 +199,10 @@ class Game(AECEnv):  # type: ignore[misc]
         """Record figures of this game that pay nobody, such as whether a judge was right; the last of a name counts."""
         self.notes.update(values)
 
+    def mark(self, **solved: bool) -> None:
+        """Record whether seats solved the task they face, where their pay doesn't say it: a curriculum counts this."""
+        self.marks.update(solved)
+
     def offer(self, task: Task, seat: str, gate: str = "", reason: str = "") -> None:
         """Record a task that `seat` proposed, for the curriculum; with the `gate` that refused it if one did."""
         self.offers.append(Offer(task, seat, gate, reason))
@@ -276,6 +280,7 @@ class Game(AECEnv):  # type: ignore[misc]
         self._infos = None
         self.paid: dict[tuple[str, str], float] = {}  # (seat, name) -> sum
         self.notes: dict[str, float] = {}
+        self.marks: dict[str, bool] = {}
         self.offers: list[Offer] = []  # tasks proposed in play
         self.unscored: set[str] = set()
         self._heard: dict[str, list[str]] = {seat: [] for seat in self._seats}

@@ -95,6 +95,7 @@ async def play(
         fault=fault,
         paid={s: {name: reward for (seat, name), reward in game.paid.items() if seat == s} for s in seats if game.paid},
         notes=dict(game.notes),
+        marks=dict(game.marks),
         offers=tuple(game.offers),
         kind=game.kind,
     )

@@ -238,7 +238,7 @@ class Store:
     def keep(self, run: str, entries: Iterable[Entry], edges: Iterable[tuple[str, str]]) -> None:
         """Store tasks as a curriculum has them now, and who descends from whom as (parent, child).
 
-        A task that was kept before is brought up to date; what the curriculum has forgotten of refused ones stays.
+        A task that was kept before is brought up to date; what the curriculum has forgotten stays.
         """
         rows = [
             (run, e.task.id, e.step, e.gate if e.state == "refused" else "", e.state, dumps(e.to_json()))

@@ -98,7 +98,8 @@ class Episode:
     `returns` are sums of rewards by seat, None where they can't be told: the ending is infra, or the game left the seat
     unscored. `faced` maps a seat to the id of the task it was posed. `fault` names the seat that forfeited, was cut off
     or could not reply, if one did. `paid` has what each seat earned by the name of the reward, where the game names its
-    rewards; `notes` figures that pay nobody. `offers` are the tasks that were proposed in play, the refused ones too.
+    rewards; `notes` figures that pay nobody; `marks` whether a seat solved what it faced, where the game says so apart
+    from what it pays. `offers` are the tasks that were proposed in play, the refused ones too.
     `kind` is the game's word for deals that are to be compared with each other only, "" where it has but one.
     """
 
@@ -116,6 +117,7 @@ class Episode:
     fault: str = ""
     paid: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: Mapping[str, float] = field(default_factory=dict)
+    marks: Mapping[str, bool] = field(default_factory=dict)
     offers: tuple[Offer, ...] = ()
     kind: str = ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import fmean
 from typing import NamedTuple
 
@@ -12,7 +13,9 @@ from arena.agent import Agent
 from arena.game import Game, IllegalMove
 from arena.play import Job, play_many
 from arena.types import Task, Verdict
-from games._speech import quotable, spoken
+from games._speech import LONGEST, question, quotable, spoken
+from games.proofs.terms import Malformed
+from games.verify.kind import choices
 from games.verify.problems import KINDS, Problems, check
 
 TALK = (20, 1000)  # characters that a seat may be allowed
@@ -40,11 +43,20 @@ class Solving(Game):
         self.problems, self.talk = Problems(kind, level, held_out), talk
 
     def problem(self, rng: random.Random, task: Task | None) -> Task:
-        """The problem of this game: a fresh one, or `task` if it is of a kind that can be checked."""
+        """The problem of this game: a fresh one, or `task` in one line; raises ValueError if it can't be checked."""
         if task is None:
             return self.problems.draw(rng)
-        check(task, "")
-        return task
+        prompt = question(task.prompt)
+        try:
+            check(task, "")  # a kind that there isn't is told first
+            worth = {check(task, choice).score for choice in choices(task)}
+        except (KeyError, TypeError, AttributeError, Malformed) as error:
+            raise ValueError(f"task {task.id} can't be checked: {type(error).__name__}: {error}") from None
+        if not prompt or worth != {0.0, 1.0}:
+            raise ValueError(
+                f"task {task.id}: give a question of 1 to {LONGEST} characters and right and wrong choices"
+            )
+        return task if prompt == task.prompt else replace(task, prompt=prompt)
 
     @property
     def example(self) -> str:
@@ -60,8 +72,15 @@ class Solving(Game):
 
     def heard_as(self, text: str) -> Claim:
         """Any text at all as a claim, of which what is no answer is malformed, and so not right."""
-        shown = quotable(text[: self.talk])
-        return Claim(shown, check(self.task, shown.partition(":")[0]))
+        message = self.cleaned(text)
+        return Claim(message[: self.talk].rstrip(), check(self.task, message.partition(":")[0]))
+
+    def cleaned(self, text: str) -> str:
+        """All of a text in one line, "" for a flood. What is cut before it is read might be half of what was said.
+
+        After `right` and many spaces a reservation may stand, and after the 14 of an answer another number.
+        """
+        return quotable(text) if len(text) < 10 * self.talk else ""
 
     task: Task
 

@@ -8,6 +8,8 @@ from collections.abc import Collection
 
 from arena.game import IllegalMove
 
+LONGEST = 300  # characters of a question of somebody else's making
+BRACKETS = str.maketrans("[]", "()")  # the game's own marks are in square brackets, and nobody else's are
 INSIDE = 5  # letters from which a word also counts where it stands inside of another
 # What passes for a Latin letter: Cyrillic and Greek letters of its shape, and digits and signs used in its place.
 LOOKALIKES = str.maketrans("авекмнорстухіјѕӏαεικνορτυχ013457@$", "abekmhopctyxijslaeikvoptuxoieastas")
@@ -24,6 +26,12 @@ def quotable(text: str) -> str:
     return "".join(
         "'" if c in '"″〝〞〟' or unicodedata.category(c) in marks else c for c in text if c.isprintable()
     ).strip()
+
+
+def question(text: str) -> str:
+    """A question of somebody else's making in one line that can't pass for more than one; "" if it is too long."""
+    asked = quotable(text).translate(BRACKETS) if len(text) < 10 * LONGEST else ""
+    return asked if len(asked) <= LONGEST else ""
 
 
 def spoken(text: str, limit: int) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from arena.game import Game, GameInfo, IllegalMove, Seats
 from arena.types import Task
 from games._bounds import ROUNDS, counted
-from games._speech import quotable, spoken
+from games._speech import BRACKETS, LONGEST, question, spoken
 from games._topology import hearers
 from games.verify.facts import ANSWERS
 from games.verify.problems import Problems
@@ -21,8 +21,6 @@ PAYS = ("verdict", "answers")
 ORDERS = ("together", "turns")
 SAID = re.compile(r"(?i)(yes|no)(?:[.,:;]? (.+))?")
 QUOTE = re.compile(r"<q>(.*?)</q>")
-BRACKETS = str.maketrans("[]", "()")  # the game's own marks are in square brackets, and nobody else's are
-LONGEST = 300  # characters of a question
 
 
 class Speech(NamedTuple):
@@ -200,8 +198,8 @@ class Debate(Game):
 
 
 def _asked(task: Task) -> tuple[str, str]:
-    """A question of somebody else's making, in one line that can't pass for more than a question."""
-    answer, question = task.payload.get("answer"), quotable(task.prompt).translate(BRACKETS)
-    if answer not in ANSWERS or not 0 < len(question) <= LONGEST:
+    """The question of a task and its answer."""
+    answer, asked = task.payload.get("answer"), question(task.prompt)
+    if answer not in ANSWERS or not asked:
         raise ValueError(f"task {task.id}: give a question of at most {LONGEST} characters and an answer, yes or no")
-    return question, str(answer)
+    return asked, str(answer)

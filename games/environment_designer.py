@@ -86,8 +86,9 @@ class EnvironmentDesigner(Game):
             for own in board.acting:
                 board.step(moves[self._outer(table, own)])
                 for other, reward in board.rewards.items():
-                    self.score(**{self._outer(table, other): reward})
+                    self.score("table", **{self._outer(table, other): reward})
                     self.returns[table][other] += reward
+            self.unscore(*(self._outer(table, own) for own in board.unscored))
         return self._ask()
 
     def _design(self, said: Mapping[str, str]) -> Seats:
@@ -135,11 +136,30 @@ class EnvironmentDesigner(Game):
             for table, board in enumerate(self.boards):
                 for own in board.possible_agents:
                     self.tell(board.observe(own)["text"], self._outer(table, own))
+                if board.info.cooperative and board.info.par is not None:  # the sign of their pay tells nothing then
+                    won = self._won(table)
+                    self.mark(**{self._outer(table, own): won for own in board.possible_agents})
             p = sum(map(self._won, range(self.tables))) / self.tables
             self.note(p=p)
             if self.designed:
                 self.score("open", **{DESIGNER: 4 * p * (1 - p)})
         return tuple(asked)
+
+    def forfeit(self, seat: str, reason: str) -> None:
+        """Who gives up loses by the rules of its table. Tables that go on, and the designer, can't be scored."""
+        if seat != DESIGNER:
+            at, own = self._place(seat)
+            earned = dict(at.rewards)
+            at.forfeit(own, reason)
+            for other, reward in at.rewards.items():
+                if other != own:  # its own cost is this game's too
+                    self.score("forfeit", **{self._outer(self.boards.index(at), other): reward - earned[other]})
+            for table, board in enumerate(self.boards):
+                idle = board.unscored if board.ending else board.possible_agents
+                self.unscore(*(self._outer(table, other) for other in idle))
+            if self.designed:
+                self.unscore(DESIGNER)
+        super().forfeit(seat, reason)
 
     def _won(self, table: int) -> bool:
         """Whether a table went well: the first role won something, or the team reached par."""

@@ -12,7 +12,6 @@ from arena.game import GameInfo, Seats
 from arena.types import Task
 from games._solving import Claim, Solving
 from games._solving import accuracy as accuracy
-from games._speech import quotable
 from games.verify.kind import choices
 from games.verify.problems import check
 from games.verify.ruling import ruling
@@ -63,8 +62,8 @@ class GeneratorVerifierRefiner(Solving):
         """Whatever is said, for one seat's slip must not end all branches: what is unreadable is worth nothing."""
         if seat not in self.verifiers:
             return self.heard_as(text)
-        found = VERDICT.fullmatch(quotable(text[: self.talk]))
-        return Judgement(found[0] == "right", found[1] or "") if found else Judgement(None, "")
+        found = VERDICT.fullmatch(self.cleaned(text))
+        return Judgement(found[0] == "right", (found[1] or "")[: self.talk].rstrip()) if found else Judgement(None, "")
 
     def play(self, moves: Mapping[str, Any]) -> Seats:
         if not self.drafts:

@@ -101,6 +101,12 @@ class LeaderWorkers(Solving):
         self.tell(f"The answer is {'right' if right else 'wrong'}.")
         return ()
 
+    def forfeit(self, seat: str, reason: str) -> None:
+        """A worker's answer is worth the same to it whatever the leader does; who gave none can't be scored."""
+        self.score("right", **{worker: claim.right for worker, claim in self.claims.items()})
+        self.unscore(*(other for other in self.possible_agents if other != seat and other not in self.claims))
+        super().forfeit(seat, reason)
+
     def _ask(self, seats: Seats) -> Seats:
         self.asked = seats
         self.tell(self._how(), *seats)

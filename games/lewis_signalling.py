@@ -21,6 +21,7 @@ class LewisSignalling(Game):
     """
 
     roles: Mapping[str, int] = {"sender": 1, "receiver": 1}
+    designs: Mapping[str, Any] = {"states": tuple(range(2, 9)), "words": tuple(range(1, 9))}
 
     def __init__(self, states: int = 3, words: int = 3):
         for name, count, least, most in (("states", states, 2, len(STATES)), ("words", words, 1, len(WORDS))):

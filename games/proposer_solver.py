@@ -130,8 +130,8 @@ class ProposerSolver(Game):
         right = {seat: float(reply == self.answer) for seat, reply in moves.items()}
         p = sum(right.values()) / len(right)
         if PROPOSER in self.faced:  # not where the problem is of an earlier game
-            self.score(**{PROPOSER: 4 * p * (1 - p)})
-        self.score(**right)
+            self.score("learnable", **{PROPOSER: 4 * p * (1 - p)})
+        self.score("right", **right)
         self.tell(f"The answer is {self.answer}; {p:.0%} of the solvers found it.")
         return ()
 

@@ -32,7 +32,8 @@ class RZero(Game):
     Nobody looks at the true value: an answer is right if it is what most of the solvers of the problem say. They earn 1
     for it, with `weigh` the share p of them that agree. A challenger earns 1 - 2|p - 1/2|, minus the share of all
     challenges that are `similar` to its own; -1 for what is no expression. Where p isn't in [`low`, `high`], the label
-    teaches nothing: the solvers are left unscored and the problem isn't kept. How often labels are true is noted.
+    teaches nothing: the solvers are left unscored and the problem isn't kept. A pool counts who agrees either way, and
+    how often labels are true is noted.
     """
 
     info = GameInfo(simultaneous=True, max_illegal=0, forfeit=-1.0)
@@ -131,6 +132,7 @@ class RZero(Game):
         if challenger in self.faced:  # not where the problem is of an earlier game
             self.score("uncertain", **{challenger: 1 - 2 * abs(label.agreed - 0.5)})
             self.score("repeated", **{challenger: -share})
+        self.mark(**{s: number(moves[s]) == label.answer != "" for s in self.own[challenger]})
         if not keep:
             self.unscore(*self.own[challenger])
             return
@@ -141,6 +143,9 @@ class RZero(Game):
         """How often a label is true, and how sure the solvers are of it: figures that pay nobody."""
         true = [label.answer == str(self.problems[seat].payload["value"]) for seat, label in labels.items()]
         agreed = [label.agreed for label in labels.values()]
+        sure = [not right for right, share in zip(true, agreed, strict=True) if share > 0.5]
+        if sure:
+            self.note(agreed_wrong=sum(sure) / len(sure))
         self.note(label_right=sum(true) / len(true), p=sum(agreed) / len(agreed), kept=kept / len(true))
 
     def canon(self, task: Task) -> str:

@@ -165,6 +165,16 @@ def test_tasks_of_the_past_are_shown_only_where_somebody_can_look(capsys):
     assert line.endswith("can be shown tasks of the past: curriculum.shown: leave it at 0")
 
 
+@pytest.mark.parametrize(
+    ("name", "word", "near"),
+    [("tiny/sums", "nobody", "its roles are proposer, solver"), ("tiny/conjecture_prove", "provers", "'prover'")],
+)
+def test_tasks_are_as_hard_as_they_are_for_a_role_of_the_game(name, word, near, capsys):
+    line = refused(capsys, "train", name, "curriculum.past=0.5", f"curriculum.solver={word}")
+    assert f"has no role '{word}': curriculum.solver: " in line
+    assert near in line
+
+
 def test_a_run_in_which_nobody_learns_is_refused(capsys):
     line = refused(capsys, "train", "cards.yaml", "seats.first.agent=random", "seats.second.agent=oracle")
     assert line.startswith("nobody learns: seats: ")

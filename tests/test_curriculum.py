@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arena import clusters
+from arena.clusters import grams, likeness
 from arena.config import ConfigError
 from arena.curriculum import WINDOW, Curriculum, CurriculumConfig, leaks, quality
 from arena.types import Episode, Offer, Task
@@ -91,6 +93,39 @@ def test_one_cluster_can_not_fill_the_pool():
     clusters = Counter(entry.cluster for entry in curriculum.live())
     assert "cluster" in gates
     assert max(clusters.values()) <= 0.25 * len(curriculum.live()) + 1
+
+
+letters = st.text("ab ", min_size=1, max_size=8)
+
+
+@given(st.lists(letters, max_size=40), st.sampled_from([0.3, 0.5, 0.8, 1.0]), st.sampled_from([0.1, 0.25, 1.0]))
+def test_gates_say_what_they_would_if_every_leader_were_asked_in_turn(texts, similar, share):
+    """The rule in plain words, without an index: the first leader that is like it, in the order in which they came."""
+    curriculum = Curriculum(CurriculumConfig(similar=similar, cluster_share=share))
+    leaders, sizes, forms = {}, Counter(), set()
+    for text in texts:
+        own, form = grams(text), " ".join(text.split())
+        cluster = next((name for name, other in leaders.items() if likeness(own, other) >= similar), "")
+        full = sizes[cluster] > 1 and sizes[cluster] + 1 > share * (sizes.total() + 1)
+        gate = "empty" if not form else "duplicate" if form in forms else "cluster" if full else ""
+        task = Task.new(text)
+        assert curriculum.consider(Offer(task, AUTHOR), 0) == gate
+        if not gate:
+            leaders.setdefault(cluster or task.id, own)
+            assert curriculum.entries[task.id].cluster == (cluster or task.id)
+            sizes[cluster or task.id] += 1
+            forms.add(form)
+
+
+def test_what_a_proposal_costs_does_not_grow_with_the_pool(monkeypatch):
+    """600 sums of one length, no two alike: asking every leader would take 180,000 comparisons."""
+    asked = Counter()
+    monkeypatch.setattr(clusters, "likeness", lambda one, two: asked.update("x") or likeness(one, two))
+    rng = random.Random(0)
+    pairs = {(rng.randint(10**5, 10**6 - 1), rng.randint(10**5, 10**6 - 1)) for _ in range(600)}
+    curriculum = pool([sum_of(a, b) for a, b in sorted(pairs)], capacity=10**6)
+    assert len(curriculum.live()) == len(pairs)
+    assert asked.total() < 20 * len(pairs)
 
 
 # -- how hard a task is --------------------------------------------------------------------------------------------
@@ -219,6 +254,54 @@ def test_the_pool_never_freezes():
     for i in range(80):
         assert curriculum.consider(Offer(sum_of(10 + i, 99 - i // 2), AUTHOR), i) == ""
     assert {entry.step for entry in curriculum.live()} == {75, 76, 77, 78, 79}
+
+
+def test_what_is_kept_of_the_past_is_bounded_and_duplicates_are_known_all_the_same():
+    curriculum = pool(capacity=20)
+    tasks = [sum_of(1000 + 7 * i, 9999 - 13 * i) for i in range(700)]
+    for i, task in enumerate(tasks):
+        assert curriculum.consider(Offer(task, AUTHOR), i) == ""
+    assert len(curriculum.entries) == 20 + WINDOW
+    assert [entry.task for entry in curriculum.forgotten] == tasks[: 700 - 20 - WINDOW]
+    assert set(curriculum.lineage) == set(curriculum.entries)
+    assert curriculum.figures()["curriculum/ever"] == 700
+    again = pool(capacity=20)
+    again.load(json.loads(json.dumps(curriculum.state())))
+    for pooled in (curriculum, again):
+        assert pooled.consider(Offer(tasks[0], AUTHOR), 700) == "duplicate"
+        assert pooled.refused[-1].reason == "the same as one that retired long ago"
+        assert pooled.consider(Offer(sum_of(1, 2), AUTHOR), 700) == ""
+    assert again.state() == curriculum.state()
+
+
+def test_a_cluster_ends_with_its_last_task_and_not_with_its_leader():
+    """The leader leaves first, and its cluster lasts while somebody is in it; whoever comes later leads one anew."""
+    curriculum = pool(capacity=3, similar=0.5)
+    lead, second, third, fourth = (Task.new(f"how many primes are below {n}") for n in (50, 51, 52, 53))
+    strangers = iter([Task.new("sort a list"), Task.new("twelve plus one"), Task.new("fold paper")])
+    for task in (lead, second, next(strangers), third):  # the leader leaves for the third
+        assert curriculum.consider(Offer(task, AUTHOR), 0) == ""
+    assert curriculum.entries[lead.id].state == "retired"
+    assert curriculum.entries[third.id].cluster == lead.id
+    for task in (*strangers, fourth):
+        assert curriculum.consider(Offer(task, AUTHOR), 0) == ""
+    assert curriculum.entries[fourth.id].cluster == fourth.id
+
+
+def test_a_checkpoint_of_before_anything_was_forgotten_loads():
+    """It has an entry for each task that ever came, and neither hashes nor the order in which they left."""
+    curriculum = pool(capacity=500)
+    tasks = [sum_of(1000 + 7 * i, 9999 - 13 * i) for i in range(400)]
+    for task in tasks:
+        assert curriculum.consider(Offer(task, AUTHOR), 0) == ""
+    old = json.loads(json.dumps(curriculum.state()))
+    del old["forms"], old["retired"]
+    for record in old["entries"][:390]:
+        record["state"] = "retired"
+    curriculum.load(old)
+    assert len(curriculum.live()) == 10
+    assert len(curriculum.entries) == 10 + WINDOW
+    assert all(curriculum.consider(Offer(task, AUTHOR), 1) == "duplicate" for task in tasks)
 
 
 # -- lineage, alarms, keeping --------------------------------------------------------------------------------------

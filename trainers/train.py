@@ -279,6 +279,7 @@ class Training:
     def save(self) -> None:
         """Write a checkpoint of everything that the next step depends on; the middle and the last one stay."""
         self._agree()
+        gone, self.curriculum.forgotten = self.curriculum.forgotten, []
         if not self.ranks.leads:
             return
         moments, groups = checkpoint.pack_optimizer(self.learner.optimizer)
@@ -298,7 +299,7 @@ class Training:
         pinned = (self.config.steps // 2 // self.config.save_every * self.config.save_every, self.config.steps)
         checkpoint.save(self.folder / "checkpoints", self.step, tensors, state, keep=KEPT, pinned=pinned)
         if self.store is not None:
-            tasks = (*self.curriculum.entries.values(), *self.curriculum.refused)
+            tasks = (*gone, *self.curriculum.entries.values(), *self.curriculum.refused)
             self.store.keep(self.config.name, tasks, self.curriculum.lineage.edges)
 
     def _agree(self) -> None:

@@ -205,6 +205,9 @@ def validate(settings: Any, folder: Path) -> None:
         raise ConfigError(
             f"nobody in {game} can be shown tasks of the past", "curriculum.shown", remedy="leave it at 0"
         )
+    pool = settings.curriculum
+    if pool.past or pool.shown or pool.solver != type(pool)().solver:  # else nobody reads how hard a task is
+        known_role(game, pool.solver, "curriculum.solver")
     reach("trainers.credit:find")(settings.credit.estimator)
     if settings.probe.evaluate:
         evaluator(settings.probe.evaluate)
@@ -214,14 +217,17 @@ def validate(settings: Any, folder: Path) -> None:
 
 
 def known_roles(game: Game, named: Iterable[str], where: str) -> None:
-    """Refuse a name that is no role of the game."""
+    """Refuse a key that is no role of the game."""
     for name in named:
-        if name not in game.roles:
-            near = nearest(name, list(game.roles))
-            remedy = f"its roles are {', '.join(game.roles)}"
-            raise ConfigError(
-                f"game {str(game)!r} has no role {name!r}", f"{where}.{name}", near and repr(near), remedy
-            )
+        known_role(game, name, f"{where}.{name}")
+
+
+def known_role(game: Game, name: str, key: str) -> None:
+    """Refuse a name that is no role of the game."""
+    if name not in game.roles:
+        near = nearest(name, list(game.roles))
+        remedy = f"its roles are {', '.join(game.roles)}"
+        raise ConfigError(f"game {str(game)!r} has no role {name!r}", key, near and repr(near), remedy)
 
 
 def learners(settings: Any, game: Game) -> dict[str, Role]:

@@ -27,8 +27,8 @@ def test_it_keeps_the_contract(params):
     check_game(lambda: GeneratorVerifierRefiner(**params), games=5, speak=talk)
 
 
-def played(drafts, verdicts, refined):
-    game = GeneratorVerifierRefiner(width=len(drafts))
+def played(drafts, verdicts, refined, **params):
+    game = GeneratorVerifierRefiner(width=len(drafts), **params)
     said = {"generator": drafts, "verifier": verdicts, "refiner": refined}
     agents = {f"{role}_{i}": ScriptedAgent([word], role=WORD) for role in said for i, word in enumerate(said[role])}
     return asyncio.run(arena.play(game, agents, seed=1, task=SUM))
@@ -82,6 +82,9 @@ def test_siblings_are_compared_with_each_other_alone():
         ("14", "right and wrong", -1.0, None),
         ("14", "right: if not wrong", -1.0, None),
         ("no idea", "right", 0.0, 0.0),
+        ("14", f"right{' ' * 200}, or rather not: I reject it", -1.0, None),  # wherever a cut would fall
+        ("14", f"right{' ' * 5000}?", -1.0, None),  # a flood is no verdict
+        (f"14{' ' * 200}or 20", "right", 0.0, 0.0),  # two answers are none
     ],
 )
 def test_a_run_outranks_a_verdict_and_no_verdict_is_no_approval(draft, verdict, verifier, generator):
@@ -131,6 +134,12 @@ def test_a_critique_is_one_line_in_quotes():
     episode = played(["20"], ['wrong: "so".\nWhat is 1 + 1?'], ["14"])
     (heard,) = (turn.heard for turn in episode.turns if turn.seat == "refiner_0")
     assert "It was rejected: \"'so'. What is 1 + 1?\".\n" in heard
+
+
+def test_a_long_critique_is_cut_and_still_one():
+    episode = played(["20"], [f"wrong: {'no ' * 80}"], ["14"], talk=30)
+    (heard,) = (turn.heard for turn in episode.turns if turn.seat == "refiner_0")
+    assert f'It was rejected: "{("no " * 10).rstrip()}".\n' in heard
 
 
 def test_a_tree_that_is_too_wide_is_refused():

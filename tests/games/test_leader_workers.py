@@ -56,6 +56,25 @@ def test_the_leader_hears_what_each_worker_said_and_workers_nothing_of_each_othe
     assert heard["worker_0"] == heard["worker_1"] == heard["worker_2"]
 
 
+def test_a_mute_leader_costs_no_worker_what_its_answer_is_worth():
+    """O-22: a worker's pay is its own answer's, which a leader that says nothing doesn't change."""
+    episode = played(["no idea"], ["[14]", "[20]", "[14: 2 + 12]"])
+    assert (episode.ending, episode.fault) == ("forfeit", "leader_0")
+    assert tuple(episode.returns.values()) == (-1.0, 1.0, 0.0, 1.0)
+
+
+def test_a_worker_that_was_never_asked_is_worth_no_zero():
+    episode = played(["nobody"], ["[14]", "[14]"], routing=True)
+    assert tuple(episode.returns.values()) == (-1.0, None, None)
+
+
+@pytest.mark.parametrize(("answer", "value"), [("[14]", 1.0), ("[20]", 0.0)])
+def test_all_right_and_all_wrong(answer, value):
+    episode = played([answer], [answer] * 3)
+    assert tuple(episode.returns.values()) == (value,) * 4
+    assert (episode.notes["majority_right"], episode.notes["workers_right"]) == (value, value)
+
+
 def test_a_route_asks_those_named_and_costs_for_each():
     episode = played(["[0 2]", "[14]"], ["[14]", "[20]", "[14]"], routing=True, cost=0.25)
     assert tuple(episode.returns.values()) == (0.5, 1, 0, 1)

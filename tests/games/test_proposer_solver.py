@@ -56,6 +56,17 @@ def test_the_most_that_can_be_earned_is_what_is_known():
     assert list(most.values()) == [game.known["proposer_max"], game.known["solver_max"]]
 
 
+def test_every_reward_has_a_name_by_which_it_is_logged():
+    game = posed(4, solvers=2)
+    for text in ("7 + 12", "59", "60"):
+        game.step(text)
+    assert game.paid == {
+        ("proposer_0", "learnable"): 1.0,
+        ("solver_0", "right"): 1.0,
+        ("solver_1", "right"): 0.0,
+    }
+
+
 @pytest.mark.parametrize(
     "reply", ["5⁹", "59", "５９", "59 ", "+59", "059", "59.0", "fifty-nine", "5_9", "٥٩", "59\n", ""]
 )

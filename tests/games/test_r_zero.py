@@ -1,9 +1,13 @@
 """Challengers and majority labels by hand: nobody is paid by the truth, and how often labels are true is told."""
 
+import asyncio
+
 import pytest
 
+from arena import OracleAgent, ScriptedAgent, play
+from arena.curriculum import Curriculum, CurriculumConfig
 from arena.testing import check_game
-from arena.types import Task
+from arena.types import Episode, Offer, Task
 from games.r_zero import Label, RZero, majority
 
 
@@ -130,6 +134,56 @@ def test_a_kept_problem_is_played_again_without_a_challenger():
     assert sums(game, "challenger") == [0.0, 0.0]
     assert sums(game, "solver") == [1, 1, 0, 0] * 2
     assert game.offers == []
+
+
+def test_a_pool_learns_that_all_agree_on_a_problem_though_nobody_is_paid_for_it():
+    """Replays out of the band are unscored; by agreement the problem becomes mastered, and weighs next to nothing."""
+    words = {"challenger": ScriptedAgent(["[17 + 26]"]), "solver": OracleAgent()}
+    words |= {f"solver_{i}": ScriptedAgent([f"[{i}]"]) for i in (0, 1)}
+    pool = Curriculum(CurriculumConfig(past=0.5))
+    first = asyncio.run(play(RZero(challengers=1, solvers=4), words, seed=0))
+    pool.absorb(0, [first])
+    (entry,) = pool.entries.values()
+    assert entry.p == 0.5
+    for step in range(1, 20):
+        again = asyncio.run(
+            play(
+                RZero(challengers=1, solvers=4),
+                {**words, "solver_0": OracleAgent(), "solver_1": OracleAgent()},
+                seed=step,
+                task=entry.task,
+            )
+        )
+        assert again.returns["solver_0"] is None
+        pool.absorb(step, [Episode.from_json(again.to_json())])
+    assert entry.seen == 80
+    assert entry.p > 0.95
+    assert pool.weight(entry) < 0.1
+
+
+def test_an_alarm_tells_when_solvers_agree_on_what_is_wrong():
+    """Three of four say 44 for 43, and are paid; after eight such games somebody should look, also after a resume."""
+    words = {f"solver_{i}": ScriptedAgent(["[44]"]) for i in range(3)} | {"solver_3": OracleAgent()}
+    words["challenger"] = ScriptedAgent(["[17 + 26]"])
+    pool = Curriculum()
+    for step in range(8):
+        assert pool.alarms() == []
+        episode = asyncio.run(play(RZero(challengers=1, solvers=4), words, seed=step))
+        assert episode.notes["agreed_wrong"] == 1.0
+        pool.absorb(step, [episode])
+    again = Curriculum()
+    again.load(pool.state())
+    assert again.alarms() == pool.alarms() == ["100% of what solvers agreed on in the last 8 games is wrong"]
+
+
+def test_where_agreement_is_true_or_there_is_none_nothing_is_wrong():
+    assert played(["17 + 26"], ["43", "43", "43", "1"]).notes["agreed_wrong"] == 0.0
+    assert "agreed_wrong" not in played(["17 + 26"], ["44", "44", "43", "1"]).notes
+
+
+def test_a_problem_that_says_its_own_value_stays_out_of_the_pool():
+    pool, told = Curriculum(), [Task.new("100 + 0 = ", value=100), Task.new("50 + 50 = ", value=100)]
+    assert [pool.consider(Offer(task, "challenger_0"), 0) for task in told] == ["leak", ""]
 
 
 def test_the_label_depends_on_no_order_of_the_answers():
