@@ -61,7 +61,11 @@ class Dialogue:
     @property
     def unasked(self) -> bool:
         """Whether it has said something since the last answer, or ended."""
-        return self._running is not None and bool(select.select([self._running.stream], [], [], 0)[0])
+        if self._running is None:
+            return False
+        poll = select.poll()  # not select(), which knows no number above 1023
+        poll.register(self._running.stream, select.POLLIN)
+        return bool(poll.poll(0))
 
     def stop(self) -> None:
         """End the process; the next question starts another."""
