@@ -7,8 +7,10 @@ import pytest
 
 from arena import config
 from arena.cli import main
+from arena.commands import tasks
 from arena.curriculum import CurriculumConfig, Entry
 from arena.store import Store
+from arena.types import Task
 from trainers import train
 from trainers.config import TrainConfig
 
@@ -18,6 +20,16 @@ pytestmark = pytest.mark.slow
 def settings(**changes):
     found = config.load(TrainConfig, "train/tiny/sums", ["steps=4", "save_every=2"])
     return replace(found, curriculum=CurriculumConfig(past=0.5, samples=4), **changes)
+
+
+def test_what_was_refused_alike_is_one_line_with_how_often_it_was():
+    """20 spellings of one duplicate, the newest of which is shown; two tasks that fail a gate, one of them twice."""
+    again = [Entry(Task.new(f"{i} times"), "refused", i, gate="duplicate", reason="the same as x") for i in range(20)]
+    empty = [Entry(Task.new(" " * n), "refused", 3, gate="empty", reason="no text") for n in (1, 2, 2)]
+    live = Entry(Task.new("6 + 7"), "active", 30)
+    found = [(entry.task.prompt, times) for entry, times in tasks.folded([live, *again, *empty])]
+    assert found == [(" ", 1), ("  ", 2), ("19 times", 20), ("6 + 7", 1)]
+    assert tasks.row(again[-1], 20)[2] == "duplicate: the same as x (20 times)"
 
 
 @pytest.fixture(scope="module")
@@ -86,5 +98,9 @@ def test_the_command_lists_tasks_with_reasons_as_text_json_and_picture(once, tmp
     assert main(["tasks", str(once), "--state", "refused"]) == 0
     assert main(["tasks", str(once), "--tree"]) == 0
     capsys.readouterr()
+    for wrong, told in ((["--limit", "-3"], "--limit"), (["--picture", str(tmp_path / "new" / "x.svg")], "--picture")):
+        assert main(["tasks", str(once), *wrong]) == 2
+        assert told in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
     assert main(["tasks", str(once), "--state", "refusd"]) == 2
     assert "did you mean 'refused'" in capsys.readouterr().err

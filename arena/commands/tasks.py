@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from arena import config, lineage, terminal
-from arena.commands import Failed, existing_run, print_json, reach, writable
-from arena.config import one_of
+from arena.commands import Failed, existing_run, print_json, reach
+from arena.config import ConfigError, one_of, within
 from arena.curriculum import STATES, Curriculum, Entry
 
 COLUMNS = ("step", "state", "why", "p", "answers", "task", "prompt")
@@ -45,15 +45,17 @@ def tasks(
     picture
         Write the lineage as an SVG file.
     limit
-        How many tasks are listed, the newest last; 0 lists all.
+        How many lines of tasks there are, the newest last; 0 lists all.
     json
         Print everything as JSON.
     """
     if state:
         one_of("--state", state, STATES)
+    within("--limit", limit, 0)
+    if picture is not None and not picture.parent.is_dir():
+        raise ConfigError(f"there is no folder {str(picture.parent)!r}", "--picture", remedy="make it first")
     curriculum = newest(existing_run(run))
     if picture is not None:
-        writable(picture.parent)
         picture.write_text(lineage.svg(curriculum), encoding="utf-8")
         terminal.note(f"{picture}: {len(curriculum.lineage)} tasks")
     found = [entry for entry in (*curriculum.entries.values(), *curriculum.refused) if state in ("", entry.state)]
@@ -64,8 +66,7 @@ def tasks(
         for line in lineage.lines(curriculum):
             terminal.say(line)
     else:
-        newest_last = sorted(found, key=lambda entry: entry.step)[-limit or None :]
-        terminal.table(COLUMNS, [row(entry) for entry in newest_last])
+        terminal.table(COLUMNS, [row(entry, times) for entry, times in folded(found)[-limit or None :]])
     figures = "  ".join(f"{key.removeprefix('curriculum/')} {value:.3g}" for key, value in curriculum.figures().items())
     terminal.say(f"{figures}\np from 0 to 1, in tenths: {' '.join(map(str, curriculum.histogram()))}")
     for alarm in curriculum.alarms():
@@ -83,9 +84,20 @@ def listed(curriculum: Curriculum, found: Iterable[Entry]) -> dict[str, Any]:
     }
 
 
-def row(entry: Entry) -> tuple[int, str, str, str, int, str, str]:
+def folded(entries: Iterable[Entry]) -> list[tuple[Entry, int]]:
+    """By step, the newest of what was refused alike with how often it was; every other entry once."""
+    times: dict[tuple[str, str], list[Entry]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.step):
+        # The reason names the twin of a duplicate, which may be spelt in many ways.
+        alike = entry.reason if entry.gate == "duplicate" else entry.task.id
+        times.setdefault((entry.gate, alike), []).append(entry)
+    return sorted(((same[-1], len(same)) for same in times.values()), key=lambda pair: pair[0].step)
+
+
+def row(entry: Entry, times: int) -> tuple[int, str, str, str, int, str, str]:
     """A line of the table."""
     why = f"{entry.gate}: {entry.reason}" if entry.gate else entry.reason
+    why += f" ({times} times)" if times > 1 else ""
     p = "?" if entry.p is None else f"{entry.p:.2f}"
     return entry.step, entry.state, why, p, entry.seen, entry.task.id, entry.task.prompt
 
