@@ -1,4 +1,8 @@
-"""A proposer poses a sum, and every solver tries it at once."""
+"""A proposer poses a sum, and every solver tries it at once.
+
+The plainest of its family: in `riddles` problems of other kinds are set and solved like this, in `absolute_zero`
+programs.
+"""
 
 from __future__ import annotations
 
