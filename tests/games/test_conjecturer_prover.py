@@ -74,6 +74,15 @@ def test_a_proof_that_never_applies_the_seed_halves_the_pay():
     assert played(COMM, [PROOF, "simp", "simp", "simp"]).notes["seeded"] == 1.0
 
 
+@pytest.mark.parametrize(("right", "paid"), [(0, 0.0), (1, 0.375), (2, 0.5), (3, 0.375), (4, 0.0)])
+def test_by_learnability_too_a_proof_without_the_seed_halves_the_pay(right, paid):
+    """Half of 4p(1 - p) for p of 0, 1/4, 1/2, 3/4 and 1; one proof in which the seed is applied makes it whole."""
+    replies = [PLAIN] * right + ["simp"] * (4 - right)
+    assert played(DIRECT, replies, pay="learnability").paid["conjecturer_0"] == {"frontier": paid}
+    seeded = played(COMM, [PROOF] * right + ["simp"] * (4 - right), pay="learnability")
+    assert seeded.returns["conjecturer_0"] == 2 * paid
+
+
 @pytest.mark.parametrize("right", [1, 2, 4])
 def test_shared_proofs_weigh_one_together(right):
     """Under the estimator `peers` a reward of 1/k is a reward of 1 at weight 1/k: R minus the others' mean scales."""

@@ -136,6 +136,21 @@ def test_after_the_last_turn_nobody_has_won():
     assert game.notes == {"said": 0.0, "guessed": 0.0, "misguessed": 0.0}
 
 
+@pytest.mark.parametrize(
+    ("last", "attacker"), [("apple pie", 1.0), ("guess: apple", -1.0), ("guess: pear", 1.0), ("a pear", 0.0)]
+)
+def test_the_last_turn_counts_as_any_other_and_what_one_wins_the_other_loses(last, attacker):
+    game = said("a fruit", "hm", "a round one", last, turns=2)
+    assert (game.ending, game.rewards) == ("over", {ATTACKER: attacker, DEFENDER: -attacker})
+
+
+def test_a_defender_that_says_nothing_readable_twice_loses():
+    game = said("a fruit")
+    for _ in range(2):
+        game.step("guess:")
+    assert (game.ending, game.rewards) == ("forfeit", {ATTACKER: 1.0, DEFENDER: -1.0})
+
+
 def test_both_hear_all_that_was_said_and_only_the_attacker_the_word():
     game = said("it is red", "a fire?")
     assert game.observe(ATTACKER)["text"] == (
