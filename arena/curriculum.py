@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-import re
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,6 +14,7 @@ import networkx as nx
 
 from arena.clusters import Clusters, canonical
 from arena.config import one_of, within
+from arena.leak import leaks, said_answer
 from arena.ratings import BETA, MU, SIGMA, TAU, Player, rate_pair
 from arena.types import RATED, Episode, Offer, Task, role_of
 
@@ -187,7 +187,7 @@ class Curriculum:
         if not task.prompt.strip():
             return "empty", "the prompt has no text", ""
         if leaks(task):
-            return "leak", f"the prompt contains the answer {_answer(task)!r}", ""
+            return "leak", f"the prompt contains the answer {said_answer(task)!r}", ""
         twin = self._forms.get(self._form(task))
         if twin is not None:
             known = self.entries.get(twin)
@@ -380,7 +380,7 @@ class Curriculum:
         self._forget()
 
 
-# -- reading episodes and tasks ------------------------------------------------------------------------------------
+# -- reading episodes and ratings ----------------------------------------------------------------------------------
 
 
 def answers(episode: Episode, solver: str) -> Iterable[tuple[str, bool]]:
@@ -395,24 +395,6 @@ def answers(episode: Episode, solver: str) -> Iterable[tuple[str, bool]]:
             yield id, episode.marks[seat]
         elif value is not None and math.isfinite(value):
             yield id, value > 0
-
-
-def leaks(task: Task) -> bool:
-    """Whether the prompt says the answer of the payload: as a word of three characters or more, or where answers stand.
-
-    A short answer may be part of any honest prompt; after `=`, `:` or `is` at the end of a line it is none.
-    """
-    answer = _answer(task)
-    if not isinstance(answer, (str, int, float)) or isinstance(answer, bool) or not str(answer).strip():
-        return False
-    text, said = re.escape(canonical(str(answer))), canonical(task.prompt)
-    if len(canonical(str(answer))) >= 3 and re.search(rf"(?<!\w){text}(?!\w)", said):
-        return True
-    return any(re.search(rf"(?:=|:|\bis)\s*{text}\W*$", canonical(line)) for line in task.prompt.splitlines())
-
-
-def _answer(task: Task) -> Any:
-    return task.payload.get("answer", task.payload.get("value"))
 
 
 def quality(one: tuple[float, float], two: tuple[float, float]) -> float:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from arena import clusters
 from arena.clusters import grams, likeness
 from arena.config import ConfigError
-from arena.curriculum import WINDOW, Curriculum, CurriculumConfig, leaks, quality
+from arena.curriculum import WINDOW, Curriculum, CurriculumConfig, quality
+from arena.leak import leaks
 from arena.types import Episode, Offer, Task
 
 AUTHOR = "proposer_0"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from arena.curriculum import leaks
+from arena.leak import leaks
 from arena.types import Task
 from games.verify import program
 
