@@ -16,6 +16,6 @@ folder = Path(sys.argv[1])
 settings = config.load(TrainConfig, folder / "config.yaml")
 learning = learners(settings, make(settings.game.name, **settings.game.params))
 lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-mute = [role for role in learning if not any(f"return/{role}" in line for line in lines)]
+mute = [name for name, role in learning.items() if role.train and not any(f"return/{name}" in line for line in lines)]
 if mute:
     sys.exit(f"error: {folder}: nobody was asked as {', '.join(mute)} in {len(lines)} steps")
