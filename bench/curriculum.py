@@ -1,4 +1,4 @@
-"""What a proposer learns to propose, and what its solvers learn from that: sums with a pool, over several seeds.
+"""What a proposer learns to propose, and what its solvers learn from that, beside problems drawn by chance.
 
     python bench/curriculum.py --seeds 0 1 2
     python bench/curriculum.py --quick
@@ -33,6 +33,7 @@ from trainers.config import TrainConfig
 from trainers.train import run
 
 CONFIG = "sums_curriculum"
+PROPOSERS: dict[str, list[str]] = {"the model": [], "chance": ["seats.proposer.agent=random", "curriculum.past=0"]}
 BINS = 9  # as many as eight solvers give values of p
 DUPLICATES = 0.1  # of the last 256 proposals, at any step
 LONGEST = 20 * 60  # seconds of a training
@@ -40,12 +41,12 @@ QUICK = ["model=tiny", "steps=2", "rollout.deals=4", "lora.rank=2", "probe.every
 PICTURE = RESULTS.parent.parent / "docs" / "curriculum.svg"
 
 
-def measure(folder: Path, seed: int, threads: int, quick: bool) -> dict[str, Any]:
+def measure(folder: Path, proposer: str, seed: int, threads: int, quick: bool) -> dict[str, Any]:
     """One run from its start, or from where it stopped, to its numbers."""
-    words = [*(QUICK if quick else []), f"seed={seed}", f"threads={threads}"]
+    words = [*PROPOSERS[proposer], *(QUICK if quick else []), f"seed={seed}", f"threads={threads}"]
     settings = configs.load(TrainConfig, CONFIG, words, kind="train")
-    path = folder / f"{CONFIG}_{seed}"
-    with terminal.Ticker(f"{CONFIG}, seed {seed}", settings.steps) as tick:
+    path = folder / f"{proposer.replace(' ', '_')}_{seed}"
+    with terminal.Ticker(f"{proposer}, seed {seed}", settings.steps) as tick:
         run(settings, path, tick)
     end = report.read(path / report.NAME).get("evaluation") or evaluate.run(path)["evaluation"]
     lines = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
@@ -54,6 +55,7 @@ def measure(folder: Path, seed: int, threads: int, quick: bool) -> dict[str, Any
         tasks = [entry for entry in store.tasks(settings.name) if entry.first is not None]
     third = settings.steps // 3 or 1
     return {
+        "proposer": proposer,
         "seed": seed,
         "steps": settings.steps,
         "seconds": round(sum(line["perf/rollout_seconds"] + line["perf/update_seconds"] for line in lines), 1),
@@ -84,7 +86,7 @@ def histogram(values: Sequence[float | None]) -> list[int]:
 def missed(report: Mapping[str, Any]) -> list[str]:
     """What fell short of what the docs promise."""
     found = []
-    for row in report["results"]:
+    for row in (row for row in report["results"] if row["proposer"] != "chance"):
         start, *_, end = row["accuracy"].values()
         if end <= start:
             found.append(f"seed {row['seed']}: held-out accuracy went from {start:.1%} to {end:.1%}")
@@ -117,7 +119,7 @@ def main() -> int:
     asked = parser.parse_args()
     seeds = asked.seeds[:1] if asked.quick else asked.seeds
     folder = asked.folder / "quick" if asked.quick else asked.folder
-    results = [measure(folder, seed, asked.threads, asked.quick) for seed in seeds]
+    results = [measure(folder, who, seed, asked.threads, asked.quick) for who in PROPOSERS for seed in seeds]
     found = {"machine": surroundings(), "versions": versions("torch", "transformers", "peft"), "results": results}
     print(table.curriculum(found))
     if not asked.quick:

@@ -9,6 +9,7 @@ WIDE, HIGH, LEFT, TOP = 380, 220, 56, 36  # of each of the two plots, and the ro
 GAP = 70
 STYLE = (
     "text{font:12px sans-serif;fill:#333}.axis{stroke:#999;fill:none}.seed{stroke:#8fb0d8;fill:none;stroke-width:1.5}"
+    ".control{stroke:#c2611f;fill:none;stroke-width:2;stroke-dasharray:6 4}"
     ".mean{stroke:#1f5fa8;fill:none;stroke-width:3}.first{fill:#bbb}.last{fill:#1f5fa8}"
     "@media(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#ccc}.mean{stroke:#7fb2ec}.last{fill:#7fb2ec}"
     ".seed{stroke:#3f5f85}.first{fill:#666}}"
@@ -17,13 +18,14 @@ STYLE = (
 
 def svg(report: Mapping[str, Any]) -> str:
     """Both plots beside each other; every number is one of the report."""
-    seeds = report["results"]
+    seeds = [found for found in report["results"] if found["proposer"] != "chance"]
+    control = [found for found in report["results"] if found["proposer"] == "chance"]
     wide, high = LEFT + 2 * WIDE + GAP + 20, TOP + HIGH + 50
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img">',
         "<title>Held-out accuracy by step, and the shares of solvers that were right</title>",
         f"<style>{STYLE}</style>",
-        *accuracy(seeds),
+        *accuracy(seeds, control),
         f'<g transform="translate({WIDE + GAP})">',
         *hardness(seeds),
         "</g>",
@@ -32,11 +34,12 @@ def svg(report: Mapping[str, Any]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def accuracy(seeds: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A thin line a seed and a thick one for their mean, over the steps that were measured."""
+def accuracy(seeds: Sequence[Mapping[str, Any]], control: Sequence[Mapping[str, Any]] = ()) -> list[str]:
+    """A thin line a seed, a thick one for their mean and a broken one for that of the control, by step."""
     steps = [int(step) for step in seeds[0]["accuracy"]]
     curves = [list(found["accuracy"].values()) for found in seeds]
-    means = [sum(values) / len(values) for values in zip(*curves, strict=True)]
+    thick = [("mean", curves), ("control", [list(found["accuracy"].values()) for found in control])]
+    means = [(kind, [sum(each) / len(each) for each in zip(*some, strict=True)]) for kind, some in thick if some]
 
     def line(values: Sequence[float], kind: str) -> str:
         points = (
@@ -46,9 +49,16 @@ def accuracy(seeds: Sequence[Mapping[str, Any]]) -> list[str]:
 
     marks = [text(LEFT - 8, TOP + HIGH * (1 - y) + 4, f"{y:.0%}", "end") for y in (0, 0.25, 0.5, 0.75, 1)]
     marks += [text(LEFT + WIDE * step / steps[-1], TOP + HIGH + 18, str(step)) for step in steps]
-    title = text(LEFT + WIDE / 2, TOP - 14, f"held-out sums answered rightly, {len(seeds)} seeds and their mean")
+    title = text(LEFT + WIDE / 2, TOP - 14, "held-out sums answered rightly (broken: problems by chance)")
     under = text(LEFT + WIDE / 2, TOP + HIGH + 38, "step")
-    return [frame(), *marks, title, under, *(line(values, "seed") for values in curves), line(means, "mean")]
+    return [
+        frame(),
+        *marks,
+        title,
+        under,
+        *(line(values, "seed") for values in curves),
+        *(line(values, kind) for kind, values in means),
+    ]
 
 
 def hardness(seeds: Sequence[Mapping[str, Any]]) -> list[str]:

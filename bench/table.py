@@ -95,15 +95,14 @@ def curriculum(report: Mapping[str, Any]) -> str:
         start, *_, end = found["accuracy"].values()
         some = [f"{sum(counts[1:-1]) / max(1, sum(counts)):.0%}" for counts in (found["p_first"], found["p_last"])]
         learned = [
-            str(found["seed"]),
-            str(found["steps"]),
+            *(found["proposer"], str(found["seed"]), str(found["steps"])),
             f"{found['seconds'] / 60:.1f} min",
             f"{start:.1%}",
             f"{end:.1%}",
         ]
         rows.append([*learned, " -> ".join(some), f"{max(found['duplicates']):.0%}", str(found["held_out_posed"])])
     measured = ["held-out sums, start", "end", "solved by some but not all, first and last third", "most duplicates"]
-    head = ["seed", "steps", "training", *measured, "held-out sums posed"]
+    head = ["proposer", "seed", "steps", "training", *measured, "held-out sums posed"]
     return _table(head, rows) + _where(report, {})
 
 

@@ -247,3 +247,16 @@ def test_the_curve_holds_every_number_of_the_report():
 
 def test_problems_are_counted_by_how_many_of_eight_solvers_were_right():
     assert curriculum.histogram([k / 8 for k in range(9)]) == [1] * 9
+
+
+def test_a_control_of_the_curriculum_has_a_line_of_its_own():
+    one = {"accuracy": {"0": 0.0, "5": 0.5}}
+    kinds = [line.split('"')[1] for line in curve.accuracy([one], [one]) if "polyline" in line]
+    assert kinds == ["seed", "mean", "control"]
+
+
+def test_chance_is_held_to_no_promise():
+    row = {"seed": 0, "accuracy": {"0": 0.5, "5": 0.5}, "duplicates": [0.2], "held_out_posed": 0, "seconds": 1.0}
+    row |= {"p_first": [0, 4, 0], "p_last": [2, 0, 2]}
+    assert curriculum.missed({"results": [row | {"proposer": "chance"}]}) == []
+    assert len(curriculum.missed({"results": [row | {"proposer": "the model"}]})) == 3
