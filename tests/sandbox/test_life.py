@@ -235,6 +235,26 @@ def test_a_right_answer_is_right_from_wherever_it_is_judged(any_sandbox):
     assert judged(any_sandbox) == (1.0, 0.0), "the children have left our jails alone"
 
 
+@pytest.mark.slow
+def test_a_right_answer_is_right_in_an_actor_of_ray(any_sandbox, monkeypatch):
+    """O-41: an actor's methods don't run in the main thread of its process."""
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # else a token is written to the user's home
+    ray = pytest.importorskip("ray")
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the actor can't import tests
+
+    @ray.remote
+    class Checker:
+        def judged(self, sandbox):
+            return judged(sandbox)
+
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        assert ray.get(Checker.remote().judged.remote(any_sandbox), timeout=120) == (1.0, 0.0)
+    finally:
+        ray.shutdown()
+    assert judged(any_sandbox) == (1.0, 0.0)
+
+
 def test_a_forked_child_uses_jails_of_its_own(any_sandbox):
     assert any_sandbox.run(SQUARE, "f", [((2,), 4)]).ok
     read, write = os.pipe()
