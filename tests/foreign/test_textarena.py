@@ -137,6 +137,7 @@ def test_games_that_reach_for_the_network_are_all_refused():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*what a seat may know:UserWarning")  # nobody says it of games of TextArena
 @pytest.mark.parametrize("name", ["TicTacToe-v0", "PigDice-v0", "Nim-v0", "IndianPoker-v0-short"])
 def test_a_game_keeps_the_contract(name):
     """O-03: TextArena seeds the global stream; here equal seeds give equal games, whatever is drawn elsewhere."""
