@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from arena.sandbox import Server
@@ -19,3 +21,13 @@ def serving(*options: str, port: str = "0") -> tuple[subprocess.Popen[str], Serv
     )
     address, token = (process.stdout.readline().strip().partition("=")[2] for _ in range(2))
     return process, Server(address, token)
+
+
+@contextmanager
+def ended(process: subprocess.Popen[str]) -> Iterator[None]:
+    """The process is gone afterwards, also where a test has failed."""
+    with process:
+        try:
+            yield
+        finally:
+            process.kill()

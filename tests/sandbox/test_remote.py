@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import pytest
 import test_attacks
 import test_sandbox
-from served import serving
+from served import ended, serving
 from test_attacks import ANSWERS, CHANCES, ESCAPES, LIMITS, PROGRAMS, SUITES, TRACES, host
 from test_life import SPIN, SQUARE, descendants, within
 
@@ -87,7 +87,7 @@ def test_hash_seeds_and_clocks_are_those_of_the_jails_asked_for(far):
 
 def test_a_server_that_dies_in_the_middle_of_a_job_is_never_a_reward():
     process, known = serving("--workers", "1")
-    with process, Sandbox(1, "remote", known) as sandbox, ThreadPoolExecutor(1) as pool:
+    with ended(process), Sandbox(1, "remote", known) as sandbox, ThreadPoolExecutor(1) as pool:
         jailed = descendants(process.pid)
         asked = pool.submit(sandbox.run, SPIN, "f", [((1,), 1)], Limits(wall=30, cpu=30))
         assert within(5, lambda: len(descendants(process.pid)) > len(jailed))
@@ -107,12 +107,12 @@ def test_a_server_that_is_started_again_is_found_again(tmp_path):
     known = Server(first.address, TOKEN)
     assert first.token == f"$(cat {secret})", "a token that is kept somewhere is not shown"
     with Sandbox(1, "remote", known) as sandbox:
-        with process:
+        with ended(process):
             assert sandbox.run(SQUARE, "f", [((2,), 4)]).ok
             process.send_signal(signal.SIGKILL)
         port = known.address.rpartition(":")[2]
         process, _ = serving("--workers", "1", "--token", str(secret), port=port)
-        with process:
+        with ended(process):
             assert sandbox.run(SQUARE, "f", [((2,), 4)]).ok
             process.send_signal(signal.SIGINT)
             assert process.wait(10) == 130
