@@ -114,7 +114,7 @@ def test_a_language_model_is_asked_once_for_every_information_set(own_folder, la
     space = evaluation.unfold(game, agents)
     table = asyncio.run(strategy.strategy(space, agents))
     assert len(engine.prompts) == len(space.information)
-    assert 0 < max(map(sum, table.values())) < 1e-6  # weights at random hardly ever say a move: nothing makes up for it
+    assert max(map(sum, table.values())) < 1e-6  # weights at random hardly ever say a move: nothing makes up for it
     # Both seats of Nim read the same at the same heaps: two decisions behind one prompt.
     alike = Counter((known.heard, known.moves) for known in space.information)
     assert sorted(Counter(engine.prompts).values()) == sorted(alike.values())
