@@ -172,7 +172,7 @@ def test_what_we_refute_coq_does_not_prove(coq, statement):
         ("False", "exact I. (* ", "malformed"),
         ("False", "exact_no_check I.", "malformed"),
         ("False", "repeat (let x := constr:(1) in idtac).", "incomplete"),
-        ("False", "(let rec f x := f x in f I).", "timeout"),
+        ("False", "(let rec f x := f x in f I).", "timeout rejected"),  # whichever ends first: the time, or the stack
         ("False", "do 2000000000 idtac.", "timeout"),
         ("False", "exfalso; assumption.", "rejected"),
         ("False", "shelve.", "incomplete"),
@@ -184,7 +184,8 @@ def test_what_we_refute_coq_does_not_prove(coq, statement):
     ],
 )
 def test_coq_accepts_what_is_proved_and_refuses_every_cheat(coq, statement, proof, status):
-    assert coq.check(statement, proof, {}, Limits(seconds=2.0) if status == "timeout" else PATIENT).status == status
+    limits = Limits(seconds=2.0) if "timeout" in status else PATIENT
+    assert coq.check(statement, proof, {}, limits).status in status.split()
 
 
 @pytest.mark.slow
@@ -273,7 +274,7 @@ def test_what_a_check_leaves_behind_is_undone_before_the_next(coq, said):
     ("statement", "proof", "status"),
     [
         ("False", "repeat (idtac).", "rejected incomplete"),
-        ("False", "(let rec f x := f x in f I).", "timeout"),
+        ("False", "(let rec f x := f x in f I).", "timeout rejected"),  # whichever ends first: the time, or the stack
         ("False", 'do 100000 idtac "flood flood flood flood flood".', "resource timeout"),
         ("(2 ^ 40 = 0)", "vm_compute; reflexivity.", "timeout resource rejected"),
         ("True", f"exact {'(' * 3900}I{')' * 3900}.", "proved rejected resource"),
