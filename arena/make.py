@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pkgutil
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -37,11 +38,13 @@ def find(name: str) -> type[Game]:
     """The class of a game; raises ValueError with the nearest match if there is none."""
     module, _, cls = name.partition(":")
     if not cls:
-        if module not in names():
+        home, cls = f"games.{module}", "".join(word.title() for word in module.split("_"))
+        # What is loaded isn't looked for: to list the folder takes longer than many a game.
+        if not hasattr(sys.modules.get(home), cls) and module not in names():
             near = nearest(module, names())
             hint = f"did you mean {near!r}?" if near else "scrimmage games lists them"
             raise ValueError(f"game {name!r} not found: {hint} (your own: 'module:Class')")
-        module, cls = f"games.{module}", "".join(word.title() for word in module.split("_"))
+        module = home
     try:
         found = getattr(import_module(module), cls)
     except (ImportError, AttributeError) as error:

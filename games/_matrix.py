@@ -25,16 +25,16 @@ class Table:
     def __deepcopy__(self, memo: Any) -> Table:
         return self  # it never changes, and a tree search copies positions a lot
 
-    @property
+    @cached_property
     def zero_sum(self) -> bool:
         return bool(np.allclose(self.pay.sum(-1), 0, rtol=0, atol=1e-12))
 
-    @property
+    @cached_property
     def common(self) -> bool:
         """Whether all seats always get the same, which isn't always nothing."""
         return bool((self.pay == self.pay[..., :1]).all()) and not self.zero_sum
 
-    @property
+    @cached_property
     def symmetric(self) -> bool:
         """Whether seats may be exchanged: any two neighbours that change places get each other's pay."""
         seats = range(len(self.moves))
