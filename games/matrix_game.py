@@ -65,6 +65,7 @@ class MatrixGame(Game):
     def use(self, table: Table, rounds: int) -> None:
         self.table, self.rounds = table, counted("rounds", rounds, ROUNDS)
         self.briefs = tuple(self.brief(i) for i in range(len(table.moves)))
+        self.actions = tuple(" ".join(f"[{move}]" for move in own) for own in table.moves)
 
     def read_facts(self, stages: int = 1) -> None:
         """Roles and facts, as they follow from the table; a round has so many stages."""
@@ -104,8 +105,7 @@ class MatrixGame(Game):
         return pay
 
     def _ask(self) -> Seats:
-        for seat in self._seats:
-            actions = " ".join(f"[{move}]" for move in self.legal(seat))
+        for seat, actions in zip(self._seats, self.actions, strict=True):
             self.tell(f"{self._situation(seat)} Actions: {actions}", seat)
         return self._seats
 
