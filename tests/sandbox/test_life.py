@@ -94,7 +94,7 @@ def f(x):
         begun = time.monotonic()
         assert sandbox.run(code, "f", [((1,), 1)], Limits(wall=1.0)).status == "timeout"
         assert time.monotonic() - begun < 2
-        assert within(1, lambda: processes() == warm)
+        assert within(1, lambda: processes() <= warm)
     assert within(2, lambda: processes() <= before)
 
 
@@ -109,7 +109,7 @@ def test_200_time_outs_leave_no_zombie_and_no_open_file(tier):
             assert sandbox.run(SPIN, "f", [((1,), 1)], Limits(wall=0.005)).status == "timeout"
         assert len(os.listdir("/proc/self/fd")) == files
         assert within(1, lambda: not zombies())
-        assert within(1, lambda: processes() == running)
+        assert within(1, lambda: processes() <= running)
         # Descriptors of the zygote would be those that a fork of it holds.
         (opened,) = sandbox.call("import os\ndef f(): return os.dup(1)", "f", [()]).values
         assert opened == 5
