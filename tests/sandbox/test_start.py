@@ -199,7 +199,8 @@ def test_a_trainer_that_does_not_listen_to_bwrap_leaves_nothing(end, marker, mon
         "def f():\n    while True: pass",
         "import signal\nfor s in range(1, 32):\n    try: signal.signal(s, signal.SIG_IGN)\n"
         "    except OSError: pass\ndef f():\n    while True: pass",
-        "import threading, time\n[threading.Thread(target=time.sleep, args=(60,)).start() for _ in range(9)]",
+        "import threading, time\n[threading.Thread(target=time.sleep, args=(60,)).start() for _ in range(9)]\n"
+        "def f(): time.sleep(60)",
     ],
     ids=["sleeps", "spins", "ignores signals", "has threads"],
 )
@@ -208,10 +209,12 @@ def test_a_trainer_killed_while_a_job_runs_leaves_nothing(script, tier, marker):
     assert [os.read(told, 1), os.read(told, 1)] == [b"<", b">"]
     zygotes = {"bwrap": 3, "landlock": 2}[tier]  # processes of a jail at work, without the leaf
     end = time.monotonic() + 5
-    while len(marked(marker)) <= zygotes:
-        assert time.monotonic() < end, "no leaf was seen"
-        time.sleep(0.005)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    os.close(told)
+    try:
+        while len(marked(marker)) <= zygotes:
+            assert time.monotonic() < end, "no leaf was seen"
+            time.sleep(0.005)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(told)
     assert gone(marker)
