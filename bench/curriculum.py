@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import curve
 import table
-from machine import RESULTS, surroundings, versions, write
+from machine import RESULTS, concluded, surroundings, versions
 
 from arena import config as configs
 from arena import terminal
@@ -122,12 +122,10 @@ def main() -> int:
     results = [measure(folder, who, seed, asked.threads, asked.quick) for who in PROPOSERS for seed in seeds]
     found = {"machine": surroundings(), "versions": versions("torch", "transformers", "peft"), "results": results}
     print(table.curriculum(found))
-    if not asked.quick:
-        write(found, asked.out)
-        asked.picture.write_text(curve.svg(found))
-        print("\n".join(missed(found)))
-        return bool(missed(found))
-    return 0
+    if asked.quick:
+        return 0
+    asked.picture.write_text(curve.svg(found))
+    return concluded(found, asked.out, missed(found))
 
 
 if __name__ == "__main__":

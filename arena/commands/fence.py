@@ -34,6 +34,8 @@ def serve(
     token
         A file with the token; without one, a token is made and shown.
     """
+    if not 0 <= port <= 65535:
+        raise ValueError(f"port is {port}: use 1 to 65535, or 0 for one that is free")
     secret = _read(token) if token else secrets.token_urlsafe(32)
     try:
         service = reach("arena.sandbox.service:Service")(host, port, secret, workers, tier)

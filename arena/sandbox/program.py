@@ -25,6 +25,6 @@ def execute(job: Mapping[str, Any]) -> None:
         failure = None
     except SystemExit:
         failure = None  # the output alone decides
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:  # noqa: BLE001 - a program may raise anything
         failure = channel.raised(error, SOURCE)
     channel.say({"end": failure})

@@ -271,6 +271,12 @@ def test_a_server_that_cannot_be_says_why(options, status, message, capsys, tmp_
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("port", ["-1", "65536"])
+def test_a_port_that_there_is_not_is_refused(port, capsys):
+    assert cli.main(["sandbox", "serve", f"--port={port}"]) == 2
+    assert f"port is {port}: use 1 to 65535" in capsys.readouterr().err
+
+
 def test_only_this_machine_is_listened_to_unless_told_otherwise():
     assert inspect.signature(cli.fence.serve).parameters["host"].default == "127.0.0.1"
 
